@@ -1,0 +1,61 @@
+"""What every test may ask for: an empty store of either kind.
+
+More is in the conftest beside the tests that need it.
+Without PostgreSQL server programs its tests are not run, and the end of the run says so loudly;
+where CI is true that is a failure.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+
+NOT_RUN = "NOT RUN: PostgreSQL"
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[postgres.Cluster]:
+    """One server for this test process, started when the first test asks."""
+    try:
+        cluster = postgres.start()
+    except postgres.Unavailable as missing:
+        reason = f"{NOT_RUN}: {missing}"
+        if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
+            pytest.fail(reason, pytrace=False)
+        else:
+            pytest.skip(reason)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: postgres.Cluster) -> Iterator[str]:
+    """A PostgreSQL database of this test's own."""
+    url = postgres_cluster.create_database()
+    yield url
+    postgres_cluster.drop_database(url)
+
+
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)],
+)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store, once as a SQLite file and once as a PostgreSQL database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'studio.db'}"
+    else:
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    outcomes = terminalreporter.stats
+    reports = [*outcomes.get("skipped", []), *outcomes.get("error", [])]
+    missing = [report for report in reports if NOT_RUN in str(report.longrepr)]
+    if missing:
+        terminalreporter.section(NOT_RUN, sep="!", red=True, bold=True)
+        terminalreporter.line(f"{len(missing)} tests need a PostgreSQL server and were not run.")
+        terminalreporter.line("Install one (Debian: apt-get install postgresql) and run again.")
