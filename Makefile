@@ -28,11 +28,12 @@ test: ## set up, then lint, tests and browser tests
 	@scripts/setup-test
 	@scripts/test
 
-lint: ## format, rules and types, checked
+lint: ## format, rules, types and templates, checked
 	@scripts/setup dev
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/mypy
+	$(if $(wildcard templates),$(BIN)/djlint --lint --quiet templates)
 
 format: ## format the code and mend what can be mended
 	@scripts/setup dev

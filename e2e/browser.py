@@ -38,12 +38,16 @@ def find_chromium(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def launch_options(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Arguments for `playwright.chromium.launch`. Chromium's own sandbox stays on, but not for
-    root, for whom it does not exist."""
+    """Arguments for `playwright.chromium.launch`.
+
+    Chromium's own sandbox stays on, except for root, for whom there is none, and where
+    STUDIO_CHROMIUM_SANDBOX=off says that this machine allows none (some containers).
+    """
+    sandbox = not is_root() and environ.get("STUDIO_CHROMIUM_SANDBOX") != "off"
     return {
         "executable_path": find_chromium(environ),
         "args": list(QUIET),
-        "chromium_sandbox": not is_root(),
+        "chromium_sandbox": sandbox,
         "headless": True,
         "env": dict(environ) | {"HOME": _home(environ)},
     }
