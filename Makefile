@@ -32,7 +32,7 @@ lint: ## format, rules, types and templates, checked
 	@scripts/setup dev
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/ruff check $(PYTHON_FILES)
-	$(BIN)/mypy
+	$(BIN)/mypy $(wildcard studio api_client)
 	$(if $(wildcard templates),$(BIN)/djlint --lint --quiet templates)
 
 format: ## format the code and mend what can be mended
