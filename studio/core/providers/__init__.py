@@ -1,0 +1,1 @@
+"""The mind: one file per model provider; all satisfy `provider.Provider`."""

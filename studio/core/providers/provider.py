@@ -1,0 +1,102 @@
+"""What a provider must do: take a request, give a stream of deltas and one reply.
+
+Providers know nothing of the store. They are called only by the worker, off the web's path.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from studio.core.rules.events import Usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolOffer:
+    """A tool as the model sees it. `schema` is JSON Schema of the arguments (an object)."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposedCall:
+    """A call the model asks for. `arguments` is any JSON; `broken` holds text that was not JSON."""
+
+    id: str
+    name: str
+    arguments: Any
+    broken: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One message of the talk.
+
+    `user`: text. `assistant`: text and calls. `tool`: text is the result of call `call_id`.
+    """
+
+    role: Literal["user", "assistant", "tool"]
+    text: str = ""
+    calls: tuple[ProposedCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One model call. `options` is the `model` object of the agent's manifest, whole."""
+
+    model: str
+    instructions: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolOffer, ...] = ()
+    output_schema: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextDelta:
+    """A piece of the answer as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """The whole answer; the last thing of the stream."""
+
+    text: str
+    calls: tuple[ProposedCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    stop: str = "end"
+
+
+class ProviderError(Exception):
+    """The model call failed. `permanent` is never tried again; `retry_after` is seconds.
+
+    `message` is a plain sentence for the person; it never holds a key.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, permanent: bool, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+        self.permanent, self.retry_after = permanent, retry_after
+
+
+class Provider(Protocol):
+    """A model provider. `stream` may be closed at any time and then lets go of the connection."""
+
+    name: str
+
+    def stream(self, request: Request) -> AsyncIterator[TextDelta | Reply]:
+        """Yield deltas and, last, one Reply; raise ProviderError."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -1,0 +1,293 @@
+"""The scripted model: does what its script or the message says, the same every time. No key.
+
+It decides from the request alone: the number of replies since the last message is the step. What
+it says of calls is what the talk says became of them, so it never claims what did not happen.
+"""
+
+import asyncio
+import hashlib
+import itertools
+import json
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from studio.core.providers import script
+from studio.core.providers.provider import (
+    Message,
+    ProposedCall,
+    ProviderError,
+    Reply,
+    Request,
+    TextDelta,
+)
+from studio.core.rules.events import Usage
+
+PIECE_CHARACTERS = 24
+QUOTED_CHARACTERS = 4_000
+KEPT_COUNTS = 10_000
+
+HELP = (
+    "I am the scripted model: I do what your message says, one line at a time.\n"
+    "  say <text>                    answer\n"
+    "  slow <milliseconds> <text>    answer word by word\n"
+    "  call <tool> <json>            call a tool; lines in a row run side by side\n"
+    "  then                          next step\n"
+    "  ask <question> [json schema]  ask a person\n"
+    "  wait <seconds>                wait\n"
+    "  repeat <n> call …, loop call …   the same call n times, or for ever\n"
+    "  fail <rate|refused|context|server|garbage|empty> [times]   break\n"
+)
+
+_FAILURES: dict[str, ProviderError] = {
+    "rate": ProviderError(
+        "model.rate_limited", "The model has too much to do: try again later.",
+        permanent=False, retry_after=0.5,
+    ),
+    "refused": ProviderError("model.refused", "The model refused this request.", permanent=True),
+    "context": ProviderError(
+        "model.context", "The talk is longer than the model can read.", permanent=True
+    ),
+    "server": ProviderError("model.server", "The model's server failed (500).", permanent=False),
+    "garbage": ProviderError(
+        "model.garbage", "The model's server sent something that is not an answer.", permanent=False
+    ),
+}  # fmt: skip
+
+
+class Scripted:
+    """The scripted provider. All it keeps is how often a request was told to fail."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self._failed: OrderedDict[str, int] = OrderedDict()
+
+    async def stream(self, request: Request) -> AsyncIterator[TextDelta | Reply]:
+        """Yield the step's text in pieces, then the reply."""
+        step, text = decide(request)
+        if step.fail and self._fails(step.fail, request):
+            if step.fail.kind == "empty":
+                yield Reply(text="", usage=_usage(request, ""))
+                return
+            told = _FAILURES[step.fail.kind]
+            raise ProviderError(
+                told.code, told.message, permanent=told.permanent, retry_after=told.retry_after
+            )
+        for piece in _pieces(text, step.slow):
+            await asyncio.sleep(step.slow / 1000)
+            yield TextDelta(text=piece)
+        calls = _proposed(request, step)
+        yield Reply(
+            text=text, calls=calls, usage=_usage(request, text), stop="calls" if calls else "end"
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _fails(self, failure: script.Failure, request: Request) -> bool:
+        if failure.times is None:
+            return True
+        key = _identity(request)
+        count = self._failed.get(key, 0)
+        self._failed[key] = count + 1
+        self._failed.move_to_end(key)
+        if len(self._failed) > KEPT_COUNTS:
+            self._failed.popitem(last=False)
+        return count < failure.times
+
+
+def decide(request: Request) -> tuple[script.Step, str]:
+    """The step to do now and its text, from the request alone."""
+    message, replies = _since_last_message(request.messages)
+    try:
+        program = script.choose(request.options.get("script", ()), message)
+    except script.BadScript as wrong:
+        raise ProviderError(
+            "model.script", f"The agent's script does not make sense. {wrong}.", permanent=True
+        ) from None
+    if program is None:
+        return script.Step(), HELP + _offered(request)
+    step = _walk(program.steps, replies)
+    results = replies[-1] if replies else []
+    if step is None:
+        return script.Step(), _summary(results)
+    names = {"message": message, "match": list(program.found), **_told(results)}
+    return _filled(step, names), fill(step.say, names)
+
+
+def _since_last_message(messages: Sequence[Message]) -> tuple[str, list[list[Message]]]:
+    """The last message of a person, and the results of each reply since."""
+    text, replies = "", list[list[Message]]()
+    start = max((at for at, item in enumerate(messages) if item.role == "user"), default=-1)
+    if start >= 0:
+        text = messages[start].text
+    for item in messages[start + 1 :]:
+        if item.role == "assistant":
+            replies.append([])
+        elif item.role == "tool" and replies:
+            replies[-1].append(item)
+    return text, replies
+
+
+def _walk(steps: Iterable[script.Step], replies: list[list[Message]]) -> script.Step | None:
+    """Follow the steps that were done, turning where their calls' outcomes say so."""
+    ahead = iter(steps)
+    for results in replies:
+        done = next(ahead, None)
+        if done is None:
+            return None
+        outcomes = {outcome(item) for item in results}
+        branch = next((kind for kind in done.after if kind in outcomes), None)
+        if branch is not None:
+            ahead = iter(done.after[branch])
+    return next(ahead, None)
+
+
+def outcome(result: Message) -> str:
+    """What the talk says became of a call: done, denied, uncertain, failed or edited."""
+    words = result.text[:400].lower()
+    if re.search(r"\b(denied|said no)\b", words) and result.failed:
+        return "denied"
+    elif re.search(r"outcome (is )?unknown|uncertain|nobody knows", words):
+        return "uncertain"
+    elif result.failed:
+        return "failed"
+    elif re.search(r"(edited|changed) by a person|a person (edited|changed)", words):
+        return "edited"
+    return "done"
+
+
+def _told(results: list[Message]) -> dict[str, Any]:
+    values = [_value(item.text) for item in results]
+    worst = next((item for item in results if item.failed), results[0] if results else None)
+    return {
+        "results": values,
+        "result": values[0] if values else None,
+        "reason": _plain_reason(worst.text) if worst else "",
+    }
+
+
+def _value(text: str) -> Any:
+    """The JSON in a result's text, which may stand behind a word from the studio."""
+    for place in itertools.islice((m.start() for m in re.finditer(r"[\[{]", text)), 8):
+        try:
+            return json.JSONDecoder().raw_decode(text, place)[0]
+        except ValueError:
+            continue
+    return text
+
+
+def _plain_reason(text: str) -> str:
+    found = _value(text)
+    if isinstance(found, Mapping):
+        inner = found.get("error", found)
+        words = inner.get("message", inner.get("reason")) if isinstance(inner, Mapping) else inner
+        if isinstance(words, str):
+            return words
+    return re.sub(r"^\s*(?:\w+\.)+\w+:\s*", "", text)
+
+
+_PLACEHOLDER = re.compile(r"\{(message|match|reason|results?)((?:\.\w+|\[\d+\])*)\}")
+
+
+def fill(text: str, names: Mapping[str, Any]) -> str:
+    """Put values where `{result.field}` and the like stand; what is not there is left out."""
+
+    def put(found: re.Match[str]) -> str:
+        value = names.get(found[1])
+        for part in re.findall(r"\w+", found[2]):
+            value = _inside(value, part)
+        words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return "(nothing)" if value is None else words[:QUOTED_CHARACTERS]
+
+    return _PLACEHOLDER.sub(put, text)
+
+
+def _inside(value: Any, part: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+        return value[int(part)]
+    return None
+
+
+def _filled(step: script.Step, names: Mapping[str, Any]) -> script.Step:
+    calls = tuple(
+        script.ScriptCall(
+            tool=call.tool, arguments=_fill_in(call.arguments, names), broken=call.broken
+        )
+        for call in step.calls
+    )
+    return script.Step(slow=step.slow, calls=calls, fail=step.fail)
+
+
+def _fill_in(value: Any, names: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return fill(value, names)
+    elif isinstance(value, Mapping):
+        return {key: _fill_in(item, names) for key, item in value.items()}
+    elif isinstance(value, list):
+        return [_fill_in(item, names) for item in value]
+    return value
+
+
+def _summary(results: list[Message]) -> str:
+    """What happened, call by call, when the script has nothing more to say."""
+    words = {
+        "done": "answered", "edited": "ran as a person changed it and answered",
+        "denied": "was denied", "failed": "failed", "uncertain": "may or may not have run",
+    }  # fmt: skip
+    lines = [
+        f"{item.name or 'The call'} {words[outcome(item)]}: {item.text[:QUOTED_CHARACTERS]}"
+        for item in results
+    ]
+    return "\n".join(lines) or "Done."
+
+
+def _offered(request: Request) -> str:
+    names = ", ".join(tool.name for tool in request.tools)
+    return f"Tools I may call: {names}." if names else "I have no tools."
+
+
+def _pieces(text: str, slow: int) -> list[str]:
+    """Words when slow, else runs of words; joined they are the text."""
+    words = re.findall(r"\s*\S+\s*$|\s*\S+", text) if text.strip() else [text] * bool(text)
+    if slow:
+        return words
+    pieces, piece = list[str](), ""
+    for word in words:
+        piece += word
+        if len(piece) >= PIECE_CHARACTERS:
+            pieces.append(piece)
+            piece = ""
+    return [*pieces, piece] if piece else pieces
+
+
+def _proposed(request: Request, step: script.Step) -> tuple[ProposedCall, ...]:
+    stem = _identity(request)[:12]
+    return tuple(
+        ProposedCall(
+            id=f"call_{stem}_{number}", name=call.tool, arguments=call.arguments, broken=call.broken
+        )
+        for number, call in enumerate(step.calls)
+    )
+
+
+def _identity(request: Request) -> str:
+    """What tells this request from others: its trace, its place in the talk, its last words."""
+    trace = (request.traceparent or "").split("-")[1:2]
+    last = request.messages[-1].text[:1000] if request.messages else ""
+    text = json.dumps([trace, len(request.messages), last])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _usage(request: Request, text: str) -> Usage:
+    """Words stand for tokens, and it costs nothing: that is known, so it is zero."""
+    read = _words(request.instructions) + sum(_words(item.text) for item in request.messages)
+    return Usage(input_tokens=read, output_tokens=_words(text), cached_tokens=0, cost=0.0)
+
+
+def _words(text: str) -> int:
+    return len(text.split())

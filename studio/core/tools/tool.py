@@ -1,0 +1,115 @@
+"""What a tool declares, what it is handed, and what it gives back.
+
+Tools know nothing of the store. They are called only by the worker, after intent was recorded.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from studio.core.rules.events import Origin
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """A tool as an agent is offered it.
+
+    `schema` is JSON Schema of the arguments; `output_schema`, when declared, of the result.
+    `read_only` and `repeatable` are the tool's own claims (for MCP: `readOnlyHint`,
+    `idempotentHint`). `hash` is SHA-256 of the definition, so a changed tool is another tool.
+    `destination` is where the call goes, in words a person can check (method and URL template,
+    command line of the server). `on_uncertain` says who is asked when the outcome is unknown.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    origin: Origin
+    hash: str
+    destination: str = ""
+    output_schema: Mapping[str, Any] | None = None
+    read_only: bool = False
+    repeatable: bool = False
+    parallel: bool = True
+    terminal: bool = False
+    on_uncertain: Literal["ask", "tell"] = "ask"
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kit:
+    """All a tool is handed beside its arguments.
+
+    `key` is the idempotency key (64 hex), `deadline` a monotonic time in seconds, `progress` takes
+    (done, total or None, words) and may be called at any time.
+    """
+
+    key: str
+    deadline: float
+    session_id: str
+    effect_id: str
+    traceparent: str | None = None
+    progress: Callable[[float, float | None, str], None] = field(default=lambda a, b, c: None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a tool gave back: a JSON `value`, or raw `text` when it is not JSON."""
+
+    value: Any = None
+    text: str | None = None
+    media: str = "application/json"
+
+
+class ToolError(Exception):
+    """The call did not do what was asked.
+
+    `maybe_ran` says that nobody knows whether it happened: the connection broke after the send, or
+    time ran out. `settled` says that the tool is sure that nothing happened.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, maybe_ran: bool = False, settled: bool = False,
+        result: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.code, self.message = code, message
+        self.maybe_ran, self.settled, self.result = maybe_ran, settled, result
+
+
+class Tool(Protocol):
+    """Something that can be called. It is cancelled by cancelling the task that runs `call`."""
+
+    spec: ToolSpec
+
+    async def call(self, arguments: Any, kit: Kit) -> Result:
+        """Do it once; raise ToolError."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A server or tool that could not be offered now, and why, in words."""
+
+    source: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offered:
+    """The tools an agent version is offered at this moment, by name, and what is missing."""
+
+    tools: Mapping[str, Tool]
+    gaps: tuple[Gap, ...] = ()
+
+
+class Catalog(Protocol):
+    """Finds the tools of an agent manifest; keeps MCP connections; lives in the worker."""
+
+    async def offered(self, manifest: Mapping[str, Any]) -> Offered:
+        """The tools of this manifest now. Never raises for a broken server: that is a Gap."""
+        ...
+
+    async def close(self) -> None:
+        """End every server and connection it started."""
+        ...
