@@ -1,0 +1,511 @@
+"""Every fact that can be recorded, one frozen dataclass each.
+
+A class says when its fact is recorded, by whom, and what may follow. `TYPE` is its name on the
+wire and in the journal. `LINE` marks facts that open a line of the timeline. `EVIDENCE` is
+`observed` when the runtime saw it happen, `claimed` when someone outside said so.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+Verdict = Literal["allow", "ask", "deny"]
+WaitKind = Literal["approval", "question", "timer", "uncertain"]
+Choice = Literal[
+    "approve", "deny", "answer",  # a person's
+    "ran", "did_not_run", "send_again",  # a person's, of an uncertain call
+    "expired", "due",  # the deadline's
+    "stopped", "late",  # the turn was stopped; an outcome came after all
+]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """A JSON value that may be too large to keep inline.
+
+    `value` is the whole when `stored` is false. When `stored` is true the bytes (canonical JSON, or
+    the raw text when `media` is not `application/json`) lie in the blob store under `hash`, and
+    `head` and `tail` (text) are what a reader sees. `size` is bytes, `hash` SHA-256 in hex.
+    """
+
+    hash: str
+    size: int
+    media: str = "application/json"
+    value: Any = None
+    stored: bool = False
+    head: str = ""
+    tail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a call comes from: its kind, the server and the plugin that brought the tool."""
+
+    kind: Literal["mcp", "http", "sandbox", "platform", "agent"]
+    server: str | None = None
+    plugin: str | None = None
+    plugin_version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What a provider said a model call took. None is unknown, never zero. `cost` is US dollars."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One limit of a turn: a number, and whether reaching it stops the turn or only tells."""
+
+    value: int
+    hard: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The limits of a turn. Times are seconds; active time leaves out waiting for people."""
+
+    steps: Limit = field(default_factory=lambda: Limit(value=25))
+    calls: Limit = field(default_factory=lambda: Limit(value=100))
+    active_seconds: Limit = field(default_factory=lambda: Limit(value=600))
+    total_seconds: Limit = field(default_factory=lambda: Limit(value=7 * 86_400))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedRule:
+    """A rule of the policy that matched a call, as it stood then, with its words."""
+
+    number: int
+    effect: Verdict
+    words: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruling:
+    """What the policy said of one call, with every rule that matched."""
+
+    verdict: Verdict
+    policy_version: int
+    rules: tuple[MatchedRule, ...] = ()
+    approvers: int = 1
+    not_own: bool = False
+    expires_seconds: int | None = None
+
+
+class Event:
+    """Base of every fact."""
+
+    TYPE: ClassVar[str]
+    LINE: ClassVar[bool] = False
+    ACTOR: ClassVar[str] = "runtime"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "observed"
+
+
+# Sessions and messages ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionStarted(Event):
+    """A person or program started a session of one agent version. First fact of every session."""
+
+    TYPE: ClassVar[str] = "session.started"
+    agent: str
+    agent_version: int
+    title: str
+    owner: str
+    private: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageAccepted(Event):
+    """A message was accepted and opens a turn, which is now queued. `by` is the person's id."""
+
+    TYPE: ClassVar[str] = "message.accepted"
+    LINE: ClassVar[bool] = True
+    ACTOR: ClassVar[str] = "person"
+    turn_id: str
+    number: int
+    text: Content
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnStarted(Event):
+    """A worker took the turn up for the first time."""
+
+    TYPE: ClassVar[str] = "turn.started"
+    turn_id: str
+
+
+# Model calls ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRequested(Event):
+    """Intent: this request is about to be sent to the model. Recorded before the send."""
+
+    TYPE: ClassVar[str] = "model.requested"
+    turn_id: str
+    effect_id: str
+    step: int
+    attempt: int
+    provider: str
+    model: str
+    request_hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelReplied(Event):
+    """The whole reply, its usage; the calls it proposes follow in the same transaction."""
+
+    TYPE: ClassVar[str] = "model.replied"
+    LINE: ClassVar[bool] = True
+    ACTOR: ClassVar[str] = "agent"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "claimed"
+    turn_id: str
+    effect_id: str
+    text: Content
+    calls: int
+    usage: Usage
+    stop: str = "end"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFailed(Event):
+    """The attempt failed. `permanent` ends the turn; otherwise the next attempt follows `retry_at`."""
+
+    TYPE: ClassVar[str] = "model.failed"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    effect_id: str
+    code: str
+    message: str
+    permanent: bool
+    usage: Usage = field(default_factory=Usage)
+    retry_at: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelUncertain(Event):
+    """The worker died while the model call was out: it may have been billed. It is asked again."""
+
+    TYPE: ClassVar[str] = "model.uncertain"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    effect_id: str
+
+
+# Calls ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallProposed(Event):
+    """The model proposes a call. `digest` binds everything that would run (see `rules.digests`)."""
+
+    TYPE: ClassVar[str] = "call.proposed"
+    LINE: ClassVar[bool] = True
+    ACTOR: ClassVar[str] = "agent"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "claimed"
+    turn_id: str
+    effect_id: str
+    step: int
+    index: int
+    provider_call_id: str
+    tool: str
+    origin: Origin
+    arguments: Content
+    tool_hash: str
+    digest: str
+    destination: str = ""
+    repeatable: bool = False
+    on_uncertain: Literal["ask", "tell"] = "ask"
+    terminal: bool = False
+    alone: bool = False
+    ruling: Ruling
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitOpened(Event):
+    """The call is held, or its turn stands on a question, a timer or an uncertain effect.
+
+    `deadline` (ms) closes an approval or question as expired, and a timer as due. For a question
+    `prompt` and `schema` say what is asked.
+    """
+
+    TYPE: ClassVar[str] = "wait.opened"
+    turn_id: str
+    effect_id: str
+    wait_id: str
+    kind: WaitKind
+    deadline: int | None = None
+    approvers: int = 1
+    not_own: bool = False
+    prompt: str = ""
+    schema: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRecorded(Event):
+    """A person (or a deadline) answered a wait.
+
+    `digest_shown` is the digest on the card that was answered; `digest_decided` binds what may now
+    run, and differs only when the person edited the arguments. `closes` is false for the first of
+    two approvals. `by` is a person's id, or `deadline`.
+    """
+
+    TYPE: ClassVar[str] = "decision.recorded"
+    ACTOR: ClassVar[str] = "person"
+    turn_id: str
+    effect_id: str
+    wait_id: str
+    choice: Choice
+    by: str
+    reason: str = ""
+    digest_shown: str = ""
+    digest_decided: str = ""
+    arguments: Content | None = None
+    answer: Content | None = None
+    closes: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallStarted(Event):
+    """Intent: the call is about to be sent, for the `send`-th time under `key`."""
+
+    TYPE: ClassVar[str] = "call.started"
+    turn_id: str
+    effect_id: str
+    key: str
+    send: int
+    digest_sent: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallSucceeded(Event):
+    """The tool answered. Final."""
+
+    TYPE: ClassVar[str] = "call.succeeded"
+    ACTOR: ClassVar[str] = "tool"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "claimed"
+    turn_id: str
+    effect_id: str
+    result: Content
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallFailed(Event):
+    """The call did not do what was asked: bad arguments, the tool's own error, a time-out. Final.
+
+    `settled` says that nothing happened outside, so that a new try may use a new key.
+    """
+
+    TYPE: ClassVar[str] = "call.failed"
+    turn_id: str
+    effect_id: str
+    code: str
+    message: str
+    settled: bool = False
+    result: Content | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallDenied(Event):
+    """The policy or a person said no; the model is told `reason`. Final, never sent."""
+
+    TYPE: ClassVar[str] = "call.denied"
+    turn_id: str
+    effect_id: str
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallCancelled(Event):
+    """The turn was stopped, or a sibling ended it, before this call was sent. Final."""
+
+    TYPE: ClassVar[str] = "call.cancelled"
+    turn_id: str
+    effect_id: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallUncertain(Event):
+    """The call was sent and nobody recorded what came of it. Never sent again by itself."""
+
+    TYPE: ClassVar[str] = "call.uncertain"
+    turn_id: str
+    effect_id: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallSettled(Event):
+    """A person said what became of an uncertain call. `send_again` re-opens it under the same key."""
+
+    TYPE: ClassVar[str] = "call.settled"
+    ACTOR: ClassVar[str] = "person"
+    turn_id: str
+    effect_id: str
+    choice: Literal["ran", "did_not_run", "send_again"]
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallLate(Event):
+    """An outcome came after the call was closed. It is kept for the reader and used by nobody."""
+
+    TYPE: ClassVar[str] = "call.late"
+    ACTOR: ClassVar[str] = "tool"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "claimed"
+    turn_id: str
+    effect_id: str
+    outcome: Literal["succeeded", "failed"]
+    message: str = ""
+    result: Content | None = None
+
+
+# Ends -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitReached(Event):
+    """A limit of the turn was reached. A hard one is followed by the turn's end."""
+
+    TYPE: ClassVar[str] = "limit.reached"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    limit: str
+    value: int
+    hard: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnCompleted(Event):
+    """The turn ended with an answer; `output` is set when the agent has an output schema."""
+
+    TYPE: ClassVar[str] = "turn.completed"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    output: Content | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnFailed(Event):
+    """The turn ended without an answer, for a typed reason."""
+
+    TYPE: ClassVar[str] = "turn.failed"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnCancelled(Event):
+    """A person stopped the turn. `ran` names the calls that had already run, `unknown` those out."""
+
+    TYPE: ClassVar[str] = "turn.cancelled"
+    LINE: ClassVar[bool] = True
+    ACTOR: ClassVar[str] = "person"
+    turn_id: str
+    by: str
+    reason: str = ""
+    ran: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+# Journals of other things: `session_id` is `agents`, `policy` or `people` ----------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSaved(Event):
+    """A new version of an agent manifest was saved."""
+
+    TYPE: ClassVar[str] = "agent.saved"
+    ACTOR: ClassVar[str] = "person"
+    name: str
+    version: int
+    manifest: Any
+    digest: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySaved(Event):
+    """A new version of the policy was saved."""
+
+    TYPE: ClassVar[str] = "policy.saved"
+    ACTOR: ClassVar[str] = "person"
+    version: int
+    rules: Any
+    by: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyMade(Event):
+    """An application key was made. The key itself is never recorded, only its SHA-256."""
+
+    TYPE: ClassVar[str] = "key.made"
+    ACTOR: ClassVar[str] = "person"
+    key_id: str
+    name: str
+    role: str
+    hash: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyRevoked(Event):
+    """An application key was revoked and opens nothing from now on."""
+
+    TYPE: ClassVar[str] = "key.revoked"
+    ACTOR: ClassVar[str] = "person"
+    key_id: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedIn(Event):
+    """A person came in by a single-use link."""
+
+    TYPE: ClassVar[str] = "person.signed_in"
+    ACTOR: ClassVar[str] = "person"
+    person: str
+    role: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """One line of a journal: an event with its place. `time` is milliseconds since 1970, UTC.
+
+    `seq` counts 1, 2, 3… within a session; `position` orders all facts of the store.
+    """
+
+    session_id: str
+    seq: int
+    position: int
+    id: str
+    time: int
+    actor: str
+    evidence: str
+    event: Event
+
+    @property
+    def turn_id(self) -> str | None:
+        """The turn this fact belongs to, if any."""
+        return getattr(self.event, "turn_id", None)
+
+
+def _leaves(base: type[Event]) -> dict[str, type[Event]]:
+    return {kind.TYPE: kind for kind in base.__subclasses__()}
+
+
+EVENTS: dict[str, type[Event]] = _leaves(Event)

@@ -1,0 +1,66 @@
+"""Sortable prefixed ids. Ids inside a turn are derived from the turn, so a replay makes the same.
+
+An id is `prefix_` and 26 characters of lower-case Crockford base 32: 10 of milliseconds, 16 of
+chance (the layout of the ULID specification). Effects and waits add their place in the turn.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def make(prefix: str, milliseconds: int, chance: bytes) -> str:
+    """An id from a time (ms, UTC) and 10 random bytes; ids of later times sort later."""
+    number = (milliseconds << 80) | int.from_bytes(chance[:10], "big")
+    letters = [ALPHABET[(number >> shift) & 31] for shift in range(125, -5, -5)]
+    return f"{prefix}_{''.join(letters)}"
+
+
+def core(any_id: str) -> str:
+    """The part behind the prefix."""
+    return any_id.partition("_")[2]
+
+
+def model_effect(turn_id: str, step: int, attempt: int) -> str:
+    """The id of the n-th attempt at the model call of a step."""
+    return f"eff_{core(turn_id)}s{step:03d}m{attempt:02d}"
+
+
+def call_effect(turn_id: str, step: int, index: int) -> str:
+    """The id of the n-th call of a step."""
+    return f"eff_{core(turn_id)}s{step:03d}c{index:03d}"
+
+
+def wait(effect_id: str, ordinal: int) -> str:
+    """The id of the n-th wait that an effect stood on."""
+    return f"wai_{core(effect_id)}w{ordinal}"
+
+
+def effect_key(turn_id: str, effect_id: str, tool: str, generation: int) -> str:
+    """The idempotency key of a call: 64 hex characters, the same on every replay."""
+    text = canonical([turn_id, effect_id, tool, generation])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest(value: Any) -> str:
+    """SHA-256 (64 hex characters) of the canonical JSON of a value."""
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys, no spaces, text as it is, and 1.0 written as 1."""
+    return json.dumps(
+        _plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
