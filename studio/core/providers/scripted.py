@@ -6,14 +6,13 @@ it says of calls is what the talk says became of them, so it never claims what d
 
 import asyncio
 import hashlib
-import itertools
 import json
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
-from studio.core.providers import script
+from studio.core.providers import arguments, script
 from studio.core.providers.provider import (
     Message,
     ProposedCall,
@@ -145,51 +144,51 @@ def _walk(steps: Iterable[script.Step], replies: list[list[Message]]) -> script.
     return next(ahead, None)
 
 
+_EDITED = re.compile(r"\[A person changed the arguments before this ran\. It ran with: (.*)\]\n")
+_DENIED = re.compile(r"(?:Denied by [^;.]*; it did not run\.|tool\.denied:)\s*")
+_UNKNOWN = re.compile(r"Outcome unknown:|A person says that it ran;")
+_FAILED = re.compile(r"(?:Failed \([\w. ]*\):|Not run\.)\s*")
+
+
 def outcome(result: Message) -> str:
-    """What the talk says became of a call: done, denied, uncertain, failed or edited."""
-    words = result.text[:400].lower()
-    if re.search(r"\b(denied|said no)\b", words) and result.failed:
-        return "denied"
-    elif re.search(r"outcome (is )?unknown|uncertain|nobody knows", words):
+    """What the talk says became of a call, in the words of `rules.context`."""
+    text = _EDITED.sub("", result.text, count=1)
+    if _UNKNOWN.match(text):
         return "uncertain"
+    elif _DENIED.match(text):
+        return "denied"
     elif result.failed:
         return "failed"
-    elif re.search(r"(edited|changed) by a person|a person (edited|changed)", words):
+    elif _EDITED.match(result.text):
         return "edited"
     return "done"
 
 
 def _told(results: list[Message]) -> dict[str, Any]:
-    values = [_value(item.text) for item in results]
-    worst = next((item for item in results if item.failed), results[0] if results else None)
+    """The names a script may quote: results, what an edited call ran with, why a call did not."""
+    values = [_json(_EDITED.sub("", item.text, count=1)) for item in results]
+    edited = next((note[1] for item in results if (note := _EDITED.match(item.text))), "")
+    worst = next((item for item in results if item.failed), None)
     return {
         "results": values,
         "result": values[0] if values else None,
-        "reason": _plain_reason(worst.text) if worst else "",
+        "edited": _json(edited),
+        "reason": _reason(worst.text) if worst else "",
     }
 
 
-def _value(text: str) -> Any:
-    """The JSON in a result's text, which may stand behind a word from the studio."""
-    for place in itertools.islice((m.start() for m in re.finditer(r"[\[{]", text)), 8):
-        try:
-            return json.JSONDecoder().raw_decode(text, place)[0]
-        except ValueError:
-            continue
-    return text
+def _reason(text: str) -> str:
+    text = _EDITED.sub("", text, count=1)
+    return _FAILED.sub("", _DENIED.sub("", text, count=1), count=1).strip()
 
 
-def _plain_reason(text: str) -> str:
-    found = _value(text)
-    if isinstance(found, Mapping):
-        inner = found.get("error", found)
-        words = inner.get("message", inner.get("reason")) if isinstance(inner, Mapping) else inner
-        if isinstance(words, str):
-            return words
-    return re.sub(r"^\s*(?:\w+\.)+\w+:\s*", "", text)
+def _json(text: str) -> Any:
+    """The JSON that a result is, else its text."""
+    value, broken = arguments.parse(text)
+    return text if broken is not None else value
 
 
-_PLACEHOLDER = re.compile(r"\{(message|match|reason|results?)((?:\.\w+|\[\d+\])*)\}")
+_PLACEHOLDER = re.compile(r"\{(message|match|reason|edited|results?)((?:\.\w+|\[\d+\])*)\}")
 
 
 def fill(text: str, names: Mapping[str, Any]) -> str:
@@ -235,14 +234,7 @@ def _fill_in(value: Any, names: Mapping[str, Any]) -> Any:
 
 def _summary(results: list[Message]) -> str:
     """What happened, call by call, when the script has nothing more to say."""
-    words = {
-        "done": "answered", "edited": "ran as a person changed it and answered",
-        "denied": "was denied", "failed": "failed", "uncertain": "may or may not have run",
-    }  # fmt: skip
-    lines = [
-        f"{item.name or 'The call'} {words[outcome(item)]}: {item.text[:QUOTED_CHARACTERS]}"
-        for item in results
-    ]
+    lines = [f"{item.name or 'The call'}: {item.text[:QUOTED_CHARACTERS]}" for item in results]
     return "\n".join(lines) or "Done."
 
 

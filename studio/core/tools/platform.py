@@ -14,6 +14,7 @@ from studio.core.rules import ids
 from studio.core.rules.events import Origin
 from studio.core.tools.tool import Kit, Result, Tool, ToolError, ToolSpec
 
+ASK_PERSON, WAIT_UNTIL = "ask_person", "wait_until"
 LONGEST_WAIT_SECONDS = 30 * 86_400
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -21,7 +22,7 @@ ANSWER_SCHEMA: Mapping[str, Any] = {
     "required": ["answer"],
 }
 
-_ASK_PERSON: Mapping[str, Any] = {
+_ASK_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "prompt": {"type": "string", "minLength": 1, "description": "The question, in words"},
@@ -36,7 +37,7 @@ _ASK_PERSON: Mapping[str, Any] = {
     "required": ["prompt"],
     "additionalProperties": False,
 }
-_WAIT_UNTIL: Mapping[str, Any] = {
+_WAIT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "seconds": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_SECONDS},
@@ -71,7 +72,7 @@ class PlatformTool:
 
 def question_of(arguments: Any) -> Question:
     """The question in the arguments of ask_person; ToolError says what is wrong with them."""
-    _check(_ASK_PERSON, arguments)
+    _check(_ASK_SCHEMA, arguments)
     schema = arguments.get("schema", ANSWER_SCHEMA)
     if wrong := schemas.problem(schema):
         raise _bad(f"schema: {wrong}")
@@ -82,7 +83,7 @@ def question_of(arguments: Any) -> Question:
 
 def due_of(arguments: Any, now_ms: int) -> int:
     """When the wait of wait_until is over (ms); a time that has passed is now."""
-    _check(_WAIT_UNTIL, arguments)
+    _check(_WAIT_SCHEMA, arguments)
     if "seconds" in arguments:
         due = now_ms + math.ceil(float(arguments["seconds"]) * 1000)
     else:
@@ -127,14 +128,14 @@ TOOLS: Mapping[str, Tool] = {
     tool.spec.name: tool
     for tool in (
         _tool(
-            "ask_person",
+            ASK_PERSON,
             "Ask the person who is answerable for this session, and wait for the answer.",
-            _ASK_PERSON,
+            _ASK_SCHEMA,
         ),
         _tool(
-            "wait_until",
+            WAIT_UNTIL,
             "Wait a number of seconds, or until a time; 30 days at most.",
-            _WAIT_UNTIL,
+            _WAIT_SCHEMA,
         ),
     )
 }

@@ -217,12 +217,17 @@ async def test_when_the_lines_are_done_the_outcomes_are_told():
             message,
             replied("publish", "withdraw"),
             result('{"version": "1.0"}'),
-            result("tool.denied: not on a Friday", name="withdraw", failed=True),
+            result(
+                "Denied by the policy; it did not run. Not on a Friday.",
+                name="withdraw",
+                failed=True,
+            ),
         )
     )
 
     assert told.text == (
-        'publish answered: {"version": "1.0"}\nwithdraw was denied: tool.denied: not on a Friday'
+        'publish: {"version": "1.0"}\n'
+        "withdraw: Denied by the policy; it did not run. Not on a Friday."
     )
 
 
@@ -238,7 +243,10 @@ SCRIPT = [
                 "after": {
                     "denied": [{"say": "You said no: {reason}"}],
                     "failed": [{"say": "It broke: {reason}"}],
-                    "edited": [{"say": "You changed it to {result.version}."}],
+                    "edited": [
+                        {"say": "You changed it to {edited.version}, and it said {result.ok}."}
+                    ],
+                    "uncertain": [{"say": "Nobody knows."}],
                 },
             },
             {"say": "{result.version} is out for {results[0].to[1]}."},
@@ -263,16 +271,26 @@ async def test_a_script_answers_the_message_its_pattern_finds():
     "outcome,said",
     [
         (result('{"version": "1.4.0", "to": ["a", "b"]}'), "1.4.0 is out for b."),
-        (result("tool.denied: too early", failed=True), "You said no: too early"),
         (
-            result('{"error": {"code": "tool.denied", "message": "too early"}}', failed=True),
-            "You said no: too early",
+            result("Denied by a person; it did not run. Too early.", failed=True),
+            "You said no: Too early.",
         ),
-        (result("tool.failed: disk full", failed=True), "It broke: disk full"),
+        (result("Failed (tool.failed): access denied", failed=True), "It broke: access denied"),
+        (result("Not run. The turn was stopped.", failed=True), "It broke: The turn was stopped."),
         (
-            result('(A person changed the arguments.) {"version": "1.4.1"}'),
-            "You changed it to 1.4.1.",
+            result(
+                "[A person changed the arguments before this ran. "
+                'It ran with: {"version": "1.4.1"}]\n{"version": "1.4.1", "ok": true}'
+            ),
+            "You changed it to 1.4.1, and it said true.",
         ),
+        (
+            result(
+                "Outcome unknown: it was sent and nobody recorded what came of it.", failed=True
+            ),
+            "Nobody knows.",
+        ),
+        (result("A person says that it ran; its result is not known. "), "Nobody knows."),
         (result("not json"), "(nothing) is out for (nothing)."),
     ],
 )
@@ -281,7 +299,8 @@ async def test_what_is_said_next_follows_what_became_of_the_call(outcome, said):
 
 
 async def test_a_branch_replaces_the_rest():
-    talk = (replied("publish"), result("denied", failed=True), replied(text="You said no"))
+    denied = result("Denied by a person; it did not run. No.", failed=True)
+    talk = (replied("publish"), denied, replied(text="You said no: No."))
 
     assert (await scripted(*talk)).text == "Done."
 
