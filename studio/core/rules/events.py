@@ -177,7 +177,7 @@ class ModelReplied(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFailed(Event):
-    """The attempt failed. `permanent` ends the turn; otherwise the next attempt follows `retry_at`."""
+    """The attempt failed. `permanent` ends the turn; else the next attempt follows `retry_at`."""
 
     TYPE: ClassVar[str] = "model.failed"
     LINE: ClassVar[bool] = True
@@ -346,7 +346,7 @@ class CallUncertain(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class CallSettled(Event):
-    """A person said what became of an uncertain call. `send_again` re-opens it under the same key."""
+    """A person said what became of an uncertain call; `send_again` re-opens it, same key."""
 
     TYPE: ClassVar[str] = "call.settled"
     ACTOR: ClassVar[str] = "person"
@@ -409,7 +409,7 @@ class TurnFailed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class TurnCancelled(Event):
-    """A person stopped the turn. `ran` names the calls that had already run, `unknown` those out."""
+    """A person stopped the turn. `ran` names the calls that had run, `unknown` those out."""
 
     TYPE: ClassVar[str] = "turn.cancelled"
     LINE: ClassVar[bool] = True

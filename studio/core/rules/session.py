@@ -186,7 +186,7 @@ def fold(session: Session, facts: "list[e.Fact]") -> Session:
     return session
 
 
-def apply(session: Session, fact: e.Fact) -> Session:  # noqa: C901 - the crux: flat on purpose
+def apply(session: Session, fact: e.Fact) -> Session:
     """The session after one more fact."""
     at = fact.time
     session = replace(session, seq=fact.seq, time=max(session.time, at))
@@ -220,7 +220,7 @@ def apply(session: Session, fact: e.Fact) -> Session:  # noqa: C901 - the crux: 
     return replace(session, turn=after)
 
 
-def _turn(turn: Turn, fact: e.Fact) -> Turn:  # noqa: C901
+def _turn(turn: Turn, fact: e.Fact) -> Turn:
     at = fact.time
     if turn.is_over:  # what comes after the end is for the reader; the turn stays as it ended
         return turn

@@ -218,7 +218,7 @@ def _closing(session: Session, turn: Turn, now: int) -> list[e.Event]:
 
 
 def expire(turn: Turn, wait: Wait) -> list[e.Event]:
-    """The facts of a deadline that passed: an approval is denied, a question fails, a timer is due."""
+    """The facts of a deadline that passed: an approval is denied, a timer is due."""
     call = turn.calls[wait.effect_id]
     decision = e.DecisionRecorded(
         turn_id=turn.id, effect_id=call.effect_id, wait_id=wait.id, by="deadline",
@@ -285,7 +285,7 @@ def _left_behind(turn: Turn, running: frozenset[str]) -> list[e.Event]:
 
 
 def _sends(turn: Turn, running: frozenset[str]) -> tuple[SendCall, ...]:
-    """The calls that may go out now, in call order: side by side, unless a tool wants to be alone."""
+    """The calls that may go out now, in call order: side by side, or alone if the tool asks."""
     out = [call for call in turn.calls.values() if call.effect_id in running]
     going: list[Call] = []
     for call in turn.calls.values():
@@ -400,7 +400,7 @@ def _moved_on(turn: Turn, ask: AskModel) -> bool:
 
 
 def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> list[e.Event]:
-    """Record a reply with the calls it proposes, judged; a reply nobody waits for changes nothing."""
+    """Record a reply and the calls it proposes; one that nobody waits for changes nothing."""
     turn = session.turn
     if turn is None or turn.model is None or turn.model.effect_id != effect_id:
         return []

@@ -1,0 +1,236 @@
+"""The composition root: builds every part and joins them. Imported by the command line alone.
+
+`parts` opens everything, `serve` answers people and programs and, when told, moves sessions and
+keeps the demo. All of it stops within seconds on SIGINT and SIGTERM; what was out is recovered by
+the next worker.
+"""
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+
+from studio import api, demo, web
+from studio.core import faults
+from studio.core.clock import Clock
+from studio.core.providers.shelf import Shelf
+from studio.core.reader import Reader
+from studio.core.rules.access import Person, Role
+from studio.core.rules.errors import Unavailable
+from studio.core.runtime import Runtime
+from studio.core.store import migrate as migrations
+from studio.core.store.db import Db
+from studio.core.store.feed import Feed
+from studio.core.store.journal import Journal
+from studio.core.tokens import Tokens
+from studio.core.tools.catalog import LiveCatalog
+from studio.core.tools.plugins import Plugins
+from studio.core.worker import Worker
+from studio.settings import Settings, signing_key
+
+log = logging.getLogger("studio")
+
+STUDIO = Person(id="studio", role="admin", via="key")
+COMMAND_LINE = "local command line"
+RESTART_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """Everything that is open, joined."""
+
+    settings: Settings
+    db: Db
+    journal: Journal
+    feed: Feed
+    runtime: Runtime
+    reader: Reader
+    tokens: Tokens
+    clock: Clock
+
+
+def migrate(settings: Settings) -> str:
+    """Bring the store's schema up to date; the revision it is at."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    migrations.migrate(settings.database_url)
+    return str(migrations.current(settings.database_url))
+
+
+def login(settings: Settings, person: str, role: Role) -> str:
+    """A single-use sign-in link. Needs the key file, not the store, so it works beside a server."""
+    token = Tokens(signing_key(settings.key_file)).link(person, role)
+    return f"{settings.url}/sign-in/{token}"
+
+
+@asynccontextmanager
+async def parts(settings: Settings) -> AsyncIterator[Parts]:
+    """Open the store and build what stands on it; close all of it at the end."""
+    faults.arm_from(settings.fault)
+    clock = Clock()
+    tokens = Tokens(signing_key(settings.key_file))
+    async with AsyncExitStack() as stack:
+        db = Db.open(settings.database_url)
+        stack.push_async_callback(db.close)
+        await db.start()
+        feed = Feed(db)
+        await feed.start()
+        stack.push_async_callback(feed.close)
+        journal = Journal(db, feed, new_id=clock.new_id)
+        yield Parts(
+            settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
+            runtime=Runtime(db=db, journal=journal, tokens=tokens, clock=clock),
+            reader=Reader(db=db, journal=journal, feed=feed, clock=clock, data=settings.data),
+        )  # fmt: skip
+
+
+def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
+    """The whole web application: programs under /v1, the demo's endpoint, people elsewhere."""
+    settings = built.settings
+    routes: list[Any] = [Mount("/v1", app=api.app(built.runtime, built.reader, settings))]
+    if demo_view is not None:
+        routes.append(Route("/demo/notices", demo_view.receive, methods=["POST"]))
+    people_app = web.app(built.runtime, built.reader, settings, demo=demo_view)
+    return Starlette(routes=[*routes, Mount("/", app=people_app)])
+
+
+def worker(built: Parts) -> Worker:
+    """A worker of this process with its own hands and mind."""
+    settings = built.settings
+    bundled = Path(demo.__file__).parent / "plugin"
+    catalog = LiveCatalog(
+        Plugins([bundled, *settings.plugins]), settings.tool_settings,
+        frozenset(settings.http_allow), settings.data,
+    )  # fmt: skip
+    return Worker(
+        db=built.db, journal=built.journal, feed=built.feed, shelf=Shelf(settings.tool_settings),
+        catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
+        name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
+    )  # fmt: skip
+
+
+# Running -----------------------------------------------------------------------------------------
+
+
+def serve(
+    settings: Settings, *, web: bool, work: bool, demo: bool = False,
+    ready: Callable[[str, str], None] | None = None,
+) -> None:  # fmt: skip
+    """Serve, work, or both, until told to stop. `ready(url, sign-in link)` is called once up."""
+    migrate(settings)
+    asyncio.run(_serve(settings, web=web, work=work, with_demo=demo, ready=ready))
+
+
+async def _serve(
+    settings: Settings, *, web: bool, work: bool, with_demo: bool,
+    ready: Callable[[str, str], None] | None,
+) -> None:  # fmt: skip
+    listening = _listen(settings) if web else None
+    if listening is not None:
+        settings = _at_port(settings, listening.getsockname()[1])
+    async with AsyncExitStack() as stack:
+        demo_view = None
+        if with_demo:
+            settings, demo_view = demo.prepare(settings)
+        built = await stack.enter_async_context(parts(settings))
+        await _command_line_key(built)
+        if demo_view is not None:
+            await demo.install(built.runtime, built.reader, STUDIO, settings)
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        working = group.create_task(_work(built)) if work else None
+        try:
+            if listening is None:
+                await _until_signalled()
+            else:
+                await _answer(built, listening, demo_view, ready)
+        finally:
+            if working is not None:
+                working.cancel()
+
+
+async def _answer(
+    built: Parts, listening: socket.socket, demo_view: Any,
+    ready: Callable[[str, str], None] | None,
+) -> None:  # fmt: skip
+    config = uvicorn.Config(
+        asgi(built, demo_view=demo_view), lifespan="off", log_config=None, access_log=False,
+        server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, backlog=4096,
+    )  # fmt: skip
+    if ready is not None:
+        ready(built.settings.url, login(built.settings, "operator", "admin"))
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+async def _work(built: Parts) -> None:
+    """Keep a worker going: what breaks is told, and a new one starts."""
+    while True:
+        one = worker(built)
+        try:
+            await one.run()
+        except Exception:
+            log.exception("The worker broke; a new one starts in %g s.", RESTART_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
+        finally:
+            await one.close()
+
+
+async def _until_signalled() -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    await stop.wait()
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """The listening socket, bound before anything is opened, so that a taken port says so first."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Another program "
+            "may have the port; stop it, or set STUDIO_PORT to a free one.",
+            code="port.taken",
+        ) from error
+    listening.set_inheritable(False)
+    return listening
+
+
+def _at_port(settings: Settings, port: int) -> Settings:
+    """The settings with the port that was really bound (STUDIO_PORT=0 lets the system choose)."""
+    if settings.port == port:
+        return settings
+    hosts = tuple(name.replace(":0", f":{port}") for name in settings.hosts)
+    return replace(settings, port=port, url=settings.url.replace(":0", f":{port}"), hosts=hosts)
+
+
+async def _command_line_key(built: Parts) -> None:
+    """Leave an application key for the commands of this machine, readable by its owner alone."""
+    path = built.settings.cli_key_file
+    if path.exists():
+        plain = path.read_text("ascii").strip()
+        if await built.runtime.person_of_key(plain) is not None:
+            return
+    _key, plain = await built.runtime.make_key(STUDIO, COMMAND_LINE, "admin")
+    await asyncio.to_thread(_leave, path, plain)
+
+
+def _leave(path: Path, plain: str) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(plain + "\n")
+    draft.replace(path)

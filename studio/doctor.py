@@ -1,0 +1,140 @@
+"""What the studio stands on, looked at piece by piece and said in words."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from studio import __version__
+from studio.core.rules.errors import StudioError
+from studio.core.store import migrate, places
+from studio.settings import Settings, signing_key
+
+FREE_BYTES = 512 * 1024 * 1024
+SAFE_SQLITE = (3, 51, 3)
+PACKAGES = ("starlette", "uvicorn", "sse-starlette", "SQLAlchemy", "httpx", "mcp", "openai")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing looked at: whether it is well, and what was seen or what to do."""
+
+    name: str
+    ok: bool
+    words: str
+
+
+def examine(settings: Settings) -> list[Check]:
+    """Every check, in the order a person would ask."""
+    return [
+        _versions(),
+        _data(settings.data),
+        _space(settings.data),
+        _key(settings.key_file),
+        *_store(settings),
+        _sandbox(),
+        _settings(settings),
+    ]
+
+
+def _versions() -> Check:
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return Check(
+        name="versions", ok=sys.version_info >= (3, 11),
+        words=f"studio {__version__}, Python {platform.python_version()}, {packages}",
+    )  # fmt: skip
+
+
+def _data(folder: Path) -> Check:
+    if not folder.is_dir():
+        words = f"{folder} does not exist yet; the first start makes it."
+        return Check(name="data folder", ok=True, words=words)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        words = f"{folder} cannot be written to. Give it to the user who runs the studio."
+        return Check(name="data folder", ok=False, words=words)
+    return Check(name="data folder", ok=True, words=str(folder))
+
+
+def _space(folder: Path) -> Check:
+    near = next((path for path in (folder, *folder.parents) if path.is_dir()), Path("/"))
+    free = shutil.disk_usage(near).free
+    words = f"{free / 2**30:.1f} GiB free"
+    if free < FREE_BYTES:
+        words += "; under half a GiB, so decisions may soon be refused. Make room."
+    return Check(name="disk space", ok=free >= FREE_BYTES, words=words)
+
+
+def _key(path: Path) -> Check:
+    if not path.exists():
+        return Check(name="key file", ok=True, words=f"{path} is made at the first start.")
+    try:
+        signing_key(path)
+    except StudioError as error:
+        return Check(name="key file", ok=False, words=error.message)
+    return Check(name="key file", ok=True, words=f"{path}, readable by its owner alone")
+
+
+def _store(settings: Settings) -> list[Check]:
+    try:
+        kind, url = places.parse(settings.database_url)
+        current = migrate.current(settings.database_url)
+        about = _about(kind, url) if current is not None or kind == "postgresql" else ""
+    except StudioError as error:
+        return [Check(name="store", ok=False, words=error.message)]
+    state = f"schema {current}" if current else "not made yet; the first start makes it"
+    checks = [Check(name="store", ok=True, words=f"{kind}, {state}{about}")]
+    return [*checks, _sqlite()] if kind == "sqlite" else checks
+
+
+def _about(kind: places.Kind, url: sa.URL) -> str:
+    engine = places.engine(kind, url)
+    try:
+        with engine.connect() as conn:
+            if kind == "sqlite":
+                mode = conn.exec_driver_sql("PRAGMA journal_mode").scalar()
+                facts = conn.exec_driver_sql("SELECT last FROM positions").scalar()
+                return f", journal {mode}, written with synchronous=FULL, {facts:,} facts"
+            server = conn.exec_driver_sql("SHOW server_version").scalar()
+            commit = conn.exec_driver_sql("SHOW synchronous_commit").scalar()
+            return f", server {server}, synchronous_commit={commit}"
+    finally:
+        engine.dispose()
+
+
+def _sqlite() -> Check:
+    found = places.sqlite_version()
+    words = f"SQLite {'.'.join(map(str, found))}"
+    if found < SAFE_SQLITE:
+        words += (
+            "; before 3.51.3 two writing connections could corrupt the file. The studio writes and "
+            "checkpoints with one, so it is safe here; let no other program write to the file."
+        )
+    return Check(name="SQLite", ok=True, words=words)
+
+
+def _sandbox() -> Check:
+    program = shutil.which("bwrap")
+    if program is None:
+        words = "bubblewrap is not installed: no sandbox for agents' commands on this machine."
+        return Check(name="sandbox", ok=True, words=words)
+    probe = [program, "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
+             "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "/bin/true"]  # fmt: skip
+    try:
+        done = subprocess.run(probe, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check(name="sandbox", ok=True, words=f"bubblewrap did not answer: {error}")
+    if done.returncode != 0:
+        why = done.stderr.strip() or f"exit code {done.returncode}"
+        return Check(name="sandbox", ok=True, words=f"bubblewrap cannot make a sandbox: {why}")
+    return Check(name="sandbox", ok=True, words="bubblewrap works: its own namespaces, no network")
+
+
+def _settings(settings: Settings) -> Check:
+    words = " ".join(settings.warnings) or f"{settings.url}, hosts {', '.join(settings.hosts)}"
+    return Check(name="settings", ok=not settings.warnings, words=words)
