@@ -123,8 +123,12 @@ def _sandbox() -> Check:
     if program is None:
         words = "bubblewrap is not installed: no sandbox for agents' commands on this machine."
         return Check(name="sandbox", ok=True, words=words)
-    probe = [program, "--unshare-all", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
-             "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "/bin/true"]  # fmt: skip
+    links = [
+        part
+        for name in ("bin", "lib", "lib64")
+        for part in ("--symlink", f"usr/{name}", f"/{name}")
+    ]
+    probe = [program, "--unshare-all", "--ro-bind", "/usr", "/usr", *links, "/bin/true"]
     try:
         done = subprocess.run(probe, capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -477,7 +477,7 @@ class Runtime:
         return self.tokens.form(person=person.id, wait_id=wait_id, digest=digest, secret=secret)
 
 
-# Checks and small shapes ---------------------------------------------------------------------------
+# Checks and small shapes ------------------------------------------------------------------------
 
 
 def _message(text: str) -> str:

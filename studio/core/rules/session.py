@@ -42,7 +42,7 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One tool call of the turn in hand. `arguments` are those that may run (edited or proposed)."""
+    """One tool call of the turn in hand. `arguments` may run: those proposed, or edited."""
 
     effect_id: str
     step: int
