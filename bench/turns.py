@@ -1,0 +1,56 @@
+"""Turns a second with 200 sessions at once, and the 10,000th turn of a session against the 10th."""
+
+import asyncio
+import os
+import statistics
+import time
+
+from bench import embedded
+from bench.figures import Figure
+from studio import app
+
+SESSIONS = 200
+EACH = 10
+LONG = int(os.environ.get("BENCH_LONG_TURNS", "10000"))
+
+
+async def run() -> list[Figure]:
+    """Both figures, each in a store of its own."""
+    return [*await _many(), *await _long()]
+
+
+async def _many() -> list[Figure]:
+    async with embedded.running() as built:
+        sessions = [
+            (await built.runtime.start_session(app.STUDIO, agent="bench", title=f"s{n}")).session_id
+            for n in range(SESSIONS)
+        ]
+        await asyncio.gather(*(embedded.turn(built, one) for one in sessions))  # warm
+        began = time.perf_counter()
+        await asyncio.gather(*(_some(built, one, EACH) for one in sessions))
+        took = time.perf_counter() - began
+    rate = SESSIONS * EACH / took
+    note = f"{SESSIONS} sessions at once, {EACH} turns each, SQLite FULL"
+    return [Figure(name="turns a second", value=rate, unit="1/s", least=200, note=note)]
+
+
+async def _some(built: app.Parts, session_id: str, count: int) -> None:
+    for _ in range(count):
+        await embedded.turn(built, session_id)
+
+
+async def _long() -> list[Figure]:
+    async with embedded.running() as built:
+        started = await built.runtime.start_session(app.STUDIO, agent="bench", title="long")
+        times = []
+        for _ in range(LONG):
+            began = time.perf_counter()
+            await embedded.turn(built, started.session_id)
+            times.append(time.perf_counter() - began)
+    early = statistics.median(times[5:105])
+    late = statistics.median(times[-100:])
+    note = f"{early * 1000:.1f} ms at the 10th, {late * 1000:.1f} ms at the {LONG:,}th"
+    return [
+        Figure(name=f"turn {LONG:,} against turn 10", value=late / early, unit="×", most=1.2,
+               note=note)
+    ]  # fmt: skip
