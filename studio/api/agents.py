@@ -1,0 +1,74 @@
+"""Agents: list, read, their versions; save a manifest, or plan to."""
+
+from typing import Any
+
+from studio.api import answers as a
+from studio.api import bodies as b
+from studio.api import wire
+from studio.api.endpoint import Answer, Ask, Endpoint
+from studio.core.rules.errors import Invalid
+
+VERSION = "the version you looked at (its ETag)"
+
+
+async def index(ask: Ask[b.NoQuery, b.NoBody]) -> a.Agents:
+    """Every agent."""
+    return a.Agents(items=a.take_all(a.Agent, await ask.reader.agents(ask.person)))
+
+
+async def show(ask: Ask[b.AgentQuery, b.NoBody]) -> Answer:
+    """One version of an agent."""
+    view = await ask.reader.agent(ask.person, ask.part("name"), ask.query.version)
+    detail = a.take(
+        a.AgentDetail, view, tools=a.take_all(a.Tool, view.tools),
+        gaps=a.take_all(a.Gap, view.gaps),
+    )  # fmt: skip
+    return Answer(value=detail, headers={"ETag": f'"{view.version}"'})
+
+
+async def versions(ask: Ask[b.NoQuery, b.NoBody]) -> a.Versions:
+    """Every version of an agent."""
+    view = await ask.reader.agent(ask.person, ask.part("name"))
+    return a.Versions(items=a.take_all(a.Version, view.versions))
+
+
+async def save(ask: Ask[b.SaveQuery, Any]) -> Answer:
+    """Save a manifest as a new version, or say what that would do."""
+    name, dry_run = ask.part("name"), ask.query.dryRun
+    expect = wire.if_match_version(ask.request, what=VERSION, required=False)
+    if not isinstance(ask.body, dict):
+        raise Invalid("A manifest is an object.", fields={"": "must be an object"})
+    manifest = {"name": name, **ask.body}
+    if manifest["name"] != name:
+        raise Invalid(
+            "The manifest is of another agent than the path.",
+            fields={"name": f"must be {name}, as in the path"},
+        )
+    plan = await ask.runtime.save_agent(ask.person, manifest, dry_run=dry_run, expect=expect)
+    saved = plan.creates and not dry_run
+    return Answer(
+        value=a.take(a.Plan, plan, saved=saved),
+        status=201 if saved else 200,
+        headers={"ETag": f'"{plan.version}"'},
+    )
+
+
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
+    Endpoint(
+        name="list_agents", method="GET", path="/agents", call=index, gives=a.Agents,
+        says="List agents.",
+    ),
+    Endpoint(
+        name="show_agent", method="GET", path="/agents/{name}", call=show, gives=a.AgentDetail,
+        query=b.AgentQuery, tagged=True, says="Read one version of an agent, or its newest.",
+    ),
+    Endpoint(
+        name="list_agent_versions", method="GET", path="/agents/{name}/versions", call=versions,
+        gives=a.Versions, says="List the versions of an agent.",
+    ),
+    Endpoint(
+        name="save_agent", method="PUT", path="/agents/{name}", call=save, gives=a.Plan,
+        query=b.SaveQuery, body=b.NoBody, free_body=True, match=VERSION, tagged=True,
+        errors=(201, 409), says="Save an agent's manifest as a new version, or plan to.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""What a program is given: the answers, each a shape, and how they are taken from the core's rows.
+
+These are a promise to programs and change slower than the rows they are taken from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from studio.api.answers.agents import Agent, AgentDetail, Agents, Gap, Plan, Tool, Version, Versions
+from studio.api.answers.approvals import Approval, ApprovalDetail, Approvals, Decided, Decision
+from studio.api.answers.calls import Call, Calls, Content
+from studio.api.answers.health import Error, Fault, Health, Ready
+from studio.api.answers.keys import Key, Keys, MadeKey
+from studio.api.answers.policy import Change, Policy, PolicySaved, Rule, Tried
+from studio.api.answers.sessions import (
+    Event,
+    Events,
+    LimitUse,
+    Sent,
+    Session,
+    SessionDetail,
+    Sessions,
+    Started,
+    Stopped,
+    Turn,
+)
+
+__all__ = [
+    "Agent",
+    "AgentDetail",
+    "Agents",
+    "Approval",
+    "ApprovalDetail",
+    "Approvals",
+    "Call",
+    "Calls",
+    "Change",
+    "Content",
+    "Decided",
+    "Decision",
+    "Error",
+    "Event",
+    "Events",
+    "Fault",
+    "Gap",
+    "Health",
+    "Key",
+    "Keys",
+    "LimitUse",
+    "MadeKey",
+    "Plan",
+    "Policy",
+    "PolicySaved",
+    "Ready",
+    "Rule",
+    "Sent",
+    "Session",
+    "SessionDetail",
+    "Sessions",
+    "Started",
+    "Stopped",
+    "Tool",
+    "Tried",
+    "Turn",
+    "Version",
+    "Versions",
+    "take",
+    "take_all",
+]
+
+T = TypeVar("T")
+
+
+def take(shape: type[T], row: object, **more: Any) -> T:
+    """The answer of a row: the fields they share by name, and `more`."""
+    names = [item.name for item in fields(shape)]  # type: ignore[arg-type]
+    return shape(**{name: getattr(row, name) for name in names if name not in more}, **more)
+
+
+def take_all(shape: type[T], rows: Sequence[object]) -> tuple[T, ...]:
+    """The answers of many rows."""
+    return tuple(take(shape, row) for row in rows)

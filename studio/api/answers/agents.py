@@ -1,0 +1,102 @@
+"""Agents, their versions and tools, and what saving one changes."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from studio.api.shapes import JSON, Time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """An agent in the list: its newest version."""
+
+    name: str
+    version: int
+    description: str
+    model: str
+    provider: str
+    tools: int
+    servers: int
+    plugins: tuple[str, ...]
+    by: str
+    time: Time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agents:
+    """Every agent, by name."""
+
+    items: tuple[Agent, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool of an agent as it was last found, and what the policy says of it."""
+
+    name: str
+    kind: str
+    server: str | None
+    plugin: str | None
+    plugin_version: str | None
+    origin: str
+    description: str
+    schema: JSON
+    read_only: bool
+    repeatable: bool
+    destination: str
+    verdict: Annotated[str, "allow, ask, deny or depends."]
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A server or tool that could not be offered."""
+
+    source: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """A saved version, of an agent or of the policy."""
+
+    version: int
+    by: str
+    time: Time
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versions:
+    """Saved versions, the newest first."""
+
+    items: tuple[Version, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentDetail:
+    """One version of an agent. Its ETag is the version."""
+
+    name: str
+    version: int
+    latest: int
+    time: Time
+    by: str
+    manifest: dict[str, JSON]
+    digest: str
+    tools: tuple[Tool, ...]
+    gaps: tuple[Gap, ...]
+    listed: Annotated[Time | None, "When a worker last asked for its tools."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What saving an agent changed, or would change."""
+
+    name: str
+    version: Annotated[int, "The version that is, or would be, the newest."]
+    creates: Annotated[bool, "It makes a new version; false when nothing differs."]
+    saved: Annotated[bool, "False for a dry run, and when nothing differs."]
+    changes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    digest: str

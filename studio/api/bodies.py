@@ -1,0 +1,184 @@
+"""What a program may send: the bodies and the queries, each a shape."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from studio.api.shapes import (
+    ABSENT,
+    JSON,
+    SAFE_WHOLE,
+    Absent,
+    Count,
+    Name,
+    Natural,
+    Positive,
+    Short,
+    Text,
+    Whole,
+)
+
+PAGE_MOST = 200
+Limit = Annotated[int, Whole(low=1, high=PAGE_MOST)]
+Cursor = Annotated[str, Text(low=1, high=2_000), "The `next` of the page before; opaque."]
+Seq = Annotated[int, Whole(low=0, high=SAFE_WHOLE)]
+Reason = Annotated[str, Text(high=4_000, lines=True)]
+Message = Annotated[str, Text(low=1, lines=True), "At most 1 MiB of UTF-8, and not blank."]
+AgentName = Annotated[str, Text(low=1, high=63)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoQuery:
+    """No query at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoBody:
+    """No body, or an empty object."""
+
+
+# Sessions ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionsQuery:
+    """Which sessions."""
+
+    q: Short = ""
+    agent: Short = ""
+    status: Literal[
+        "", "idle", "queued", "running", "held", "waiting", "completed", "failed", "cancelled"
+    ] = ""
+    needs: Literal["", "held", "questions", "uncertain", "any"] = ""
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSession:
+    """A session to start, with a first message or without."""
+
+    agent: AgentName
+    title: Short = ""
+    message: Message | None = None
+    private: Annotated[bool, "Only you and admins may see it."] = False
+    version: Annotated[Positive, "A version of the agent; without it the newest."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewMessage:
+    """A message; it opens a turn."""
+
+    text: Message
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenyAndSend:
+    """A message, with everything that is held denied and the turn stopped first."""
+
+    text: Message
+    reason: Annotated[Reason, "What the agent is told of the denied calls."] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """Why the turn is stopped."""
+
+    reason: Reason = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventsQuery:
+    """Which facts: those behind `after`, oldest first."""
+
+    after: Seq = 0
+    limit: Limit = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallsQuery:
+    """Which calls: the newest, or those before a seq."""
+
+    before: Seq | None = None
+    limit: Limit = 200
+
+
+# Approvals --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalsQuery:
+    """Which waits: the oldest first while open, the newest first once closed."""
+
+    state: Literal["open", "closed"] = "open"
+    kind: Literal["", "approval", "question", "uncertain", "timer"] = ""
+    agent: Short = ""
+    tool: Short = ""
+    plugin: Short = ""
+    session: Annotated[Name, "The id of a session."] | None = None
+    older_than: (
+        Annotated[Natural, "Seconds: only those that have waited at least this long."] | None
+    ) = None
+    q: Short = ""
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewDecision:
+    """A person's answer to a wait; If-Match carries the digest that was shown."""
+
+    choice: Literal["approve", "deny", "answer", "ran", "did_not_run", "send_again"]
+    reason: Annotated[Reason, "What the agent is told of a denial."] = ""
+    arguments: Annotated[JSON, "With approve: run with these instead."] | Absent = ABSENT
+    answer: Annotated[JSON, "With answer: the answer to a question."] | Absent = ABSENT
+
+
+# Agents, policy, keys -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentQuery:
+    """Which version of the agent."""
+
+    version: Positive | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaveQuery:
+    """Whether to save or only to plan."""
+
+    dryRun: Annotated[bool, "Only say what would change and what is wrong."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyQuery:
+    """Which version of the policy."""
+
+    version: Natural | None = None
+
+
+Rules = Annotated[list[JSON], Count(high=500), "Rules; docs/policy.md says what one may hold."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPolicy:
+    """The whole rule set that replaces the one in force."""
+
+    rules: Rules
+    note: Short = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """A rule set to try on recorded calls."""
+
+    rules: Rules
+    limit: Annotated[int, Whole(low=1, high=10_000)] = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewKey:
+    """An application key to make."""
+
+    name: Annotated[str, Text(low=1, high=60)]
+    role: Literal["viewer", "operator", "admin"] = "operator"

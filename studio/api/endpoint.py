@@ -1,0 +1,187 @@
+"""An endpoint is a value: where it is, what it takes and gives, and the function between.
+
+`carry` takes a request through it: who asks, what is accepted, query, body, call, answer. The same
+value is what `openapi` describes, so the document cannot say anything else than what happens.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from studio.api import auth, shapes, wire
+from studio.api.bodies import NoBody, NoQuery
+from studio.api.errors import Problem, json_response
+from studio.core.reader import Reader
+from studio.core.rules.access import Person
+from studio.core.rules.errors import Invalid, NotFound
+from studio.core.runtime import Runtime
+
+Q = TypeVar("Q")
+B = TypeVar("B")
+JSON_KIND = "application/json"
+STREAM_KIND = "text/event-stream"
+PATH_PART_MOST = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What endpoints stand on; handed in by `app`."""
+
+    runtime: Runtime
+    reader: Reader
+    gate: auth.Gate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask(Generic[Q, B]):
+    """One request, understood: who, what about, and with what."""
+
+    person: Person
+    parts: Parts
+    request: Request
+    query: Q
+    body: B
+    key: str | None
+
+    @property
+    def runtime(self) -> Runtime:
+        """What may be done."""
+        return self.parts.runtime
+
+    @property
+    def reader(self) -> Reader:
+        """What may be asked."""
+        return self.parts.reader
+
+    def part(self, name: str) -> str:
+        """A part of the path; one that cannot be a name of anything is not found."""
+        text = str(self.request.path_params[name])
+        if len(text) > PATH_PART_MOST or not text.isprintable():
+            raise NotFound("There is nothing by that name.")
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What goes back beside the plain value: another status, headers."""
+
+    value: Any
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint(Generic[Q, B]):
+    """One method of one path.
+
+    `body` is None when none is read; `body_required` is false when an empty one will do, and
+    `free_body` hands over any JSON object. `keyed` endpoints remember an Idempotency-Key; `match`
+    says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
+    carry an ETag. `gives` is the shape of the answer, None for none.
+    """
+
+    name: str
+    method: str
+    path: str
+    says: str
+    call: Callable[[Ask[Q, B]], Awaitable[Any]]
+    gives: type | None
+    status: int = 200
+    query: type[Any] = NoQuery
+    body: type[Any] | None = None
+    body_required: bool = True
+    free_body: bool = False
+    keyed: bool = False
+    match: str = ""
+    match_required: bool = False
+    tagged: bool = False
+    streams: bool = False
+    errors: tuple[int, ...] = ()
+
+
+async def carry(endpoint: Endpoint[Any, Any], parts: Parts, request: Request) -> Response:
+    """Take one request through its endpoint."""
+    auth.refuse_key_in_url(request)
+    person = await auth.person_of(request, parts.runtime)
+    parts.gate.pass_one(person)
+    _check_accepts(request, endpoint)
+    ask: Ask[Any, Any] = Ask(
+        person=person,
+        parts=parts,
+        request=request,
+        query=_query(request, endpoint.query),
+        body=await _body(request, endpoint),
+        key=wire.idempotency_key(request) if endpoint.keyed else None,
+    )
+    return _response(endpoint, await endpoint.call(ask))
+
+
+def wants_stream(request: Request) -> bool:
+    """The Accept header names the event stream, and not after JSON."""
+    weights = _weights(request)
+    stream = weights.get(STREAM_KIND, 0.0)
+    return stream > 0 and stream >= weights.get(JSON_KIND, 0.0)
+
+
+def _query(request: Request, shape: type[Any]) -> Any:
+    pairs = request.query_params.multi_items()
+    texts = dict(pairs)
+    if len(texts) != len(pairs):
+        raise Invalid(
+            "A part of the query is given twice.",
+            fields={name: "is given twice" for name in texts if _times(pairs, name) > 1},
+        )
+    return shapes.parse_texts(shape, texts)
+
+
+def _times(pairs: list[tuple[str, str]], name: str) -> int:
+    return sum(1 for given, _ in pairs if given == name)
+
+
+async def _body(request: Request, endpoint: Endpoint[Any, Any]) -> Any:
+    if endpoint.body is None:
+        return NoBody()
+    value = await wire.json_body(request, required=endpoint.body_required)
+    if endpoint.free_body:
+        return value
+    return shapes.parse(endpoint.body, value)
+
+
+def _response(endpoint: Endpoint[Any, Any], given: Any) -> Response:
+    if isinstance(given, Response):
+        return given
+    answer = given if isinstance(given, Answer) else Answer(value=given)
+    status = answer.status or endpoint.status
+    if endpoint.gives is None:
+        return Response(status_code=status, headers=dict(answer.headers))
+    return json_response(shapes.render(answer.value), status=status, headers=answer.headers)
+
+
+def _check_accepts(request: Request, endpoint: Endpoint[Any, Any]) -> None:
+    weights = _weights(request)
+    kinds = [JSON_KIND, *([STREAM_KIND] if endpoint.streams else [])]
+    ranges = {f"{kind.partition('/')[0]}/*" for kind in kinds} | {"*/*", *kinds}
+    if weights and not any(weights.get(one, 0.0) > 0 for one in ranges):
+        words = f"This answers as {' or '.join(kinds)}, and Accept does not ask for that."
+        raise Problem(406, "not_acceptable", words)
+
+
+def _weights(request: Request) -> dict[str, float]:
+    """The kinds in Accept with their weights; no header accepts everything."""
+    found: dict[str, float] = {}
+    for item in ",".join(request.headers.getlist("accept")).split(","):
+        kind, *options = (part.strip().lower() for part in item.split(";"))
+        if kind:
+            weight = next((o[2:] for o in options if o.startswith("q=")), "1")
+            found[kind] = _weight(weight)
+    return found
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,151 @@
+"""Sessions: start, list, read, follow; send a message, deny and send, stop."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from studio.api import answers as a
+from studio.api import bodies as b
+from studio.api import stream
+from studio.api.endpoint import Answer, Ask, Endpoint, wants_stream
+from studio.core.reader import CallRow
+from studio.core.rules.errors import NotFound
+
+
+async def start(ask: Ask[b.NoQuery, b.NewSession]) -> Answer:
+    """Start a session."""
+    body = ask.body
+    started = await ask.runtime.start_session(
+        ask.person, agent=body.agent, title=body.title, message=body.message,
+        private=body.private, version=body.version, key=ask.key,
+    )  # fmt: skip
+    where = {"Location": f"/v1/sessions/{started.session_id}"}
+    return Answer(value=a.take(a.Started, started), headers=where)
+
+
+async def index(ask: Ask[b.SessionsQuery, b.NoBody]) -> a.Sessions:
+    """A page of sessions."""
+    q = ask.query
+    page = await ask.reader.sessions(
+        ask.person, q=q.q, agent=q.agent, status=q.status, needs=q.needs, limit=q.limit,
+        cursor=q.cursor,
+    )  # fmt: skip
+    return a.Sessions(
+        items=a.take_all(a.Session, page.items), next=page.next, complete=page.complete
+    )
+
+
+async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.SessionDetail:
+    """One session."""
+    view = await ask.reader.session(ask.person, ask.part("id"))
+    return a.SessionDetail(
+        session=a.take(a.Session, view.row),
+        turn=a.take(a.Turn, view.turn) if view.turn else None,
+        turns=a.take_all(a.Turn, view.turns),
+        limits=a.take_all(a.LimitUse, view.limits),
+        agent_latest=view.agent.latest,
+        seq=view.seq,
+    )
+
+
+async def events(ask: Ask[b.EventsQuery, b.NoBody]) -> a.Events | Response:
+    """Facts behind a seq, or all to come as a stream."""
+    session_id = ask.part("id")
+    if wants_stream(ask.request):
+        return await stream.response(ask, session_id)
+    after, limit = ask.query.after, ask.query.limit
+    rows = await ask.reader.events(ask.person, session_id, after=after, limit=limit)
+    last = rows[-1].seq if rows else after
+    return a.Events(items=a.take_all(a.Event, rows), after=last, more=len(rows) == limit)
+
+
+async def calls(ask: Ask[b.CallsQuery, b.NoBody]) -> a.Calls:
+    """The newest calls, or those before a seq."""
+    before, limit = ask.query.before, ask.query.limit
+    rows = await ask.reader.calls(ask.person, ask.part("id"), before=before, limit=limit)
+    earlier = rows[0].seq if len(rows) == limit else None
+    return a.Calls(items=tuple(call_of(row) for row in rows), before=earlier)
+
+
+async def call(ask: Ask[b.NoQuery, b.NoBody]) -> a.Call:
+    """One call with its contents."""
+    row = await ask.reader.call(ask.person, ask.part("call_id"))
+    if row.session_id != ask.part("id"):
+        raise NotFound("This session has no such call.", code="call.not_found")
+    return call_of(row)
+
+
+async def send(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Sent:
+    """Send a message."""
+    sent = await ask.runtime.send_message(ask.person, ask.part("id"), ask.body.text, key=ask.key)
+    return a.take(a.Sent, sent)
+
+
+async def deny_and_send(ask: Ask[b.NoQuery, b.DenyAndSend]) -> a.Sent:
+    """Deny what is held, stop the turn and send a message."""
+    sent = await ask.runtime.deny_and_send(
+        ask.person, ask.part("id"), ask.body.text, reason=ask.body.reason, key=ask.key
+    )
+    return a.take(a.Sent, sent)
+
+
+async def cancel(ask: Ask[b.NoQuery, b.Stop]) -> a.Stopped:
+    """Stop the turn."""
+    stopped = await ask.runtime.cancel_turn(
+        ask.person, ask.part("id"), reason=ask.body.reason, key=ask.key
+    )
+    return a.take(a.Stopped, stopped)
+
+
+def call_of(row: CallRow) -> a.Call:
+    """The answer of a call's row."""
+    contents: dict[str, Any] = {
+        name: a.take(a.Content, value) if (value := getattr(row, name)) else None
+        for name in ("arguments", "proposed", "result")
+    }
+    return a.take(a.Call, row, **contents)
+
+
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
+    Endpoint(
+        name="start_session", method="POST", path="/sessions", call=start, gives=a.Started,
+        status=201, body=b.NewSession, keyed=True, errors=(404,),
+        says="Start a session of an agent, with a first message or without.",
+    ),
+    Endpoint(
+        name="list_sessions", method="GET", path="/sessions", call=index, gives=a.Sessions,
+        query=b.SessionsQuery, says="List sessions, the one started last first.",
+    ),
+    Endpoint(
+        name="show_session", method="GET", path="/sessions/{id}", call=show,
+        gives=a.SessionDetail, says="Read a session.",
+    ),
+    Endpoint(
+        name="list_events", method="GET", path="/sessions/{id}/events", call=events,
+        gives=a.Events, query=b.EventsQuery, streams=True,
+        says="Read a session's facts, or follow them as server-sent events.",
+    ),
+    Endpoint(
+        name="list_calls", method="GET", path="/sessions/{id}/calls", call=calls, gives=a.Calls,
+        query=b.CallsQuery, says="List a session's calls.",
+    ),
+    Endpoint(
+        name="show_call", method="GET", path="/sessions/{id}/calls/{call_id}", call=call,
+        gives=a.Call, says="Read a call with its contents.",
+    ),
+    Endpoint(
+        name="send_message", method="POST", path="/sessions/{id}/messages", call=send,
+        gives=a.Sent, status=202, body=b.NewMessage, keyed=True, errors=(409,),
+        says="Send a message; it opens a turn.",
+    ),
+    Endpoint(
+        name="deny_and_send", method="POST", path="/sessions/{id}/deny-and-send",
+        call=deny_and_send, gives=a.Sent, status=202, body=b.DenyAndSend, keyed=True,
+        errors=(409,), says="Deny what is held, stop the turn and send a message, all or nothing.",
+    ),
+    Endpoint(
+        name="cancel_turn", method="POST", path="/sessions/{id}/cancel", call=cancel,
+        gives=a.Stopped, body=b.Stop, body_required=False, keyed=True, errors=(409,),
+        says="Stop the turn in hand.",
+    ),
+)  # fmt: skip

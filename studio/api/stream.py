@@ -1,0 +1,93 @@
+"""A session's facts as they come: server-sent events whose ids are the facts' `seq`.
+
+A reader that comes back with `Last-Event-ID` misses nothing. The key is looked at again while the
+stream is open, so one that was revoked stops hearing.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from studio.api import answers, auth, shapes
+from studio.api.bodies import EventsQuery, NoBody
+from studio.api.endpoint import Ask
+from studio.api.errors import HEADERS
+from studio.core.reader import EventRow, Follow
+from studio.core.rules.errors import Invalid, Unknown
+
+LOOK_AGAIN_SECONDS = 15.0
+WINDOW = 200
+RETRY_MS = 1_000
+
+
+def last_event_id(ask: Ask[EventsQuery, NoBody]) -> int:
+    """Where to go on: Last-Event-ID when it is sent, else `after`."""
+    header = ask.request.headers.get("last-event-id", "")
+    if not header:
+        return ask.query.after
+    if not header.isascii() or not header.isdecimal() or len(header) > 15:
+        raise Invalid(
+            "Last-Event-ID must be the id of an event of this stream, a whole number.",
+            code="last_event_id.invalid",
+        )
+    return int(header)
+
+
+async def response(ask: Ask[EventsQuery, NoBody], session_id: str) -> Response:
+    """The stream, after the session was found and the person may see it."""
+    after = last_event_id(ask)
+    await ask.reader.session(ask.person, session_id)
+    held = ask.parts.gate.stream(ask.person)
+    held.__enter__()  # now, so that one stream too many is a 429 and not a broken stream
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        try:
+            async for event in facts(ask, session_id, after):
+                yield event
+        finally:
+            held.__exit__(None, None, None)
+
+    return EventSourceResponse(events(), headers=HEADERS, ping=LOOK_AGAIN_SECONDS)
+
+
+async def facts(
+    ask: Ask[EventsQuery, NoBody], session_id: str, after: int
+) -> AsyncIterator[ServerSentEvent]:
+    """Every fact behind `after`, and then each as it is recorded, until the key is revoked."""
+    yield ServerSentEvent(comment="open", retry=RETRY_MS)
+    async with ask.reader.follow() as grown:
+        while True:
+            rows = await ask.reader.events(ask.person, session_id, after=after, limit=WINDOW)
+            for row in rows:
+                yield _event(row)
+                after = row.seq
+            if len(rows) < WINDOW and not await _grew(ask, grown, session_id):
+                return
+
+
+async def _grew(ask: Ask[EventsQuery, NoBody], grown: Follow, session_id: str) -> bool:
+    """Wait until the session grew; false when the key opens nothing any more."""
+    while True:
+        try:
+            async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+                while session_id not in await grown.get():
+                    pass
+            return await _still_known(ask)
+        except TimeoutError:
+            if not await _still_known(ask):
+                return False
+
+
+async def _still_known(ask: Ask[EventsQuery, NoBody]) -> bool:
+    try:
+        return await auth.person_of(ask.request, ask.runtime) == ask.person
+    except Unknown:
+        return False
+
+
+def _event(row: EventRow) -> ServerSentEvent:
+    data = shapes.render(answers.take(answers.Event, row))
+    return ServerSentEvent(id=str(row.seq), data=json.dumps(data, separators=(",", ":")))
