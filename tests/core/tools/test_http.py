@@ -1,0 +1,432 @@
+"""HTTP tools against a receiver that writes every call down, and one that behaves badly."""
+
+import asyncio
+import base64
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from studio.core.tools import http
+from studio.core.tools.connector import Connector
+from studio.core.tools.tool import Kit, Result, ToolError
+from tests.standins.receiver import Receiver, receiver
+
+KEY = "k" * 64
+TRACE = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
+SETTINGS = {"TOKEN": "s3cr3t/token&more", "BASIC": "Basic dXNlcjpwYXNz", "EMPTY": ""}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Receiver]:
+    with receiver(tmp_path_factory.mktemp("receiver")) as found:
+        yield found
+
+
+@pytest.fixture
+async def connector(server) -> AsyncIterator[Connector]:
+    found = Connector(frozenset({server.url.removeprefix("http://")}))
+    yield found
+    await found.close()
+
+
+def kit(seconds: float = 10) -> Kit:
+    return Kit(
+        key=KEY, deadline=time.monotonic() + seconds, session_id="s", effect_id="e",
+        traceparent=TRACE,
+    )  # fmt: skip
+
+
+def tool(connector: Connector, url: str, **more: Any) -> http.HttpTool:
+    entry = {"name": "notify", "kind": "http", "method": "POST", "url": url, **more}
+    return http.HttpTool(http.described(entry, SETTINGS), connector)
+
+
+@pytest.fixture
+def call(server, connector):
+    """Call a path of the receiver."""
+
+    async def calling(path: str, arguments: Any = None, *, seconds: float = 10, **more) -> Result:
+        made = tool(connector, server.url + path, **more)
+        return await made.call({} if arguments is None else arguments, kit(seconds))
+
+    return calling
+
+
+@pytest.fixture
+def failure(call):
+    """The error of calling a path of the receiver."""
+
+    async def failing(path: str, arguments: Any = None, **more) -> ToolError:
+        with pytest.raises(ToolError) as caught:
+            await call(path, arguments, **more)
+        return caught.value
+
+    return failing
+
+
+# What is sent ---------------------------------------------------------------------------------
+
+
+async def test_arguments_go_into_the_path_and_the_body(call):
+    result = await call("/x/{release}/{n}", {"release": "a/b ?ž", "n": 3, "text": "hi", "to": [1]})
+
+    assert result.value["path"] == "/x/a%2Fb%20%3F%C5%BE/3"
+    assert result.value["body"] == {"text": "hi", "to": [1]}
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_without_a_body_they_go_into_the_query(call, method):
+    result = await call(
+        "/x?fixed=1",
+        {"a": "b&c", "flag": True, "many": ["x"], "none": None, "obj": {"k": 1}},
+        method=method,
+    )
+
+    assert result.value["method"] == method
+    assert result.value["query"] == {
+        "fixed": "1", "a": "b&c", "flag": "true", "many": "x", "obj": '{"k": 1}',
+    }  # fmt: skip
+
+
+async def test_key_trace_and_settings_go_out_as_headers(call, server):
+    await call("/x", headers={"Authorization": {"setting": "BASIC"}, "X-Kind": "test"})
+
+    headers = server.lines()[-1]["headers"]
+    assert headers["idempotency-key"] == KEY
+    assert headers["traceparent"] == TRACE
+    assert headers["authorization"] == "Basic dXNlcjpwYXNz"
+    assert headers["x-kind"] == "test"
+    assert headers["content-type"] == "application/json"
+    assert headers["host"] == server.url.removeprefix("http://")
+
+
+async def test_each_call_is_sent_once(call, server):
+    before = len(server.lines())
+
+    await call("/x")
+
+    assert len(server.lines()) == before + 1
+
+
+async def test_half_a_surrogate_pair_can_be_sent(call):
+    assert (await call("/x", {"text": "\ud800"})).value["body"] == {"text": "\ud800"}
+    assert (await call("/x", {"text": "\ud800"}, method="GET")).value["query"] == {"text": "?"}
+
+
+@pytest.mark.parametrize("value", ["..", ".", "", None, True, ["a"], {"a": 1}])
+async def test_a_path_parameter_cannot_leave_its_place(call, server, value):
+    before = len(server.lines())
+
+    with pytest.raises(ToolError) as caught:
+        await call("/x/{part}/y", {"part": value})
+
+    assert (caught.value.code, caught.value.settled) == ("tool.bad_arguments", True)
+    assert len(server.lines()) == before
+
+
+# What comes back ------------------------------------------------------------------------------
+
+
+async def test_json_comes_back_as_a_value(call):
+    assert (await call("/typed/application/vnd.x+json?body=[1]", method="GET")).value == [1]
+
+
+async def test_text_comes_back_as_text(call):
+    result = await call("/typed/text/csv?body=a,b", method="GET")
+
+    assert (result.text, result.media) == ("a,b", "text/csv")
+
+
+async def test_bytes_come_back_in_base_64(call):
+    result = await call("/typed/image/png?body=%C3%BFPNG", method="GET")
+
+    assert result.value == {
+        "media": "image/png",
+        "bytes": 4,
+        "base64": base64.b64encode(b"\xffPNG").decode(),
+    }
+
+
+@pytest.mark.parametrize(
+    "body,value,text", [("{}", {}, None), ("hello", None, "hello"), ("", None, None)]
+)
+async def test_an_untyped_answer_is_what_it_looks_like(call, body, value, text):
+    result = await call(f"/typed?body={body}", method="GET")
+
+    assert (result.value, result.text) == (value, text)
+
+
+async def test_an_empty_answer_is_null(call):
+    assert (await call("/empty/204")).value is None
+
+
+@pytest.mark.parametrize("body", ["{oops", "NaN", "[1e999]", "{'a': 1}"])
+async def test_json_that_is_none_is_a_bad_result(failure, body):
+    path = f"/typed/application/json?body={body}"
+
+    assert (await failure(path, method="GET")).code == "tool.bad_result"
+
+
+async def test_endless_nesting_is_a_bad_result(failure):
+    assert (await failure("/deep/2000")).code == "tool.bad_result"
+    assert (await failure("/deep/200000")).code == "tool.bad_result"
+
+
+async def test_a_result_that_fits_its_schema_passes(call):
+    schema = {"type": "object", "required": ["key"]}
+
+    assert (await call("/x", output=schema)).value["key"] == KEY
+
+
+async def test_a_result_that_does_not_fit_its_schema_is_a_bad_result(failure):
+    schema = {"type": "object", "properties": {"applied": {"type": "string"}}}
+
+    error = await failure("/x", output=schema)
+
+    assert (error.code, error.maybe_ran, error.settled) == ("tool.bad_result", False, False)
+    assert "applied" in error.message
+    assert error.result["key"] == KEY
+
+
+async def test_a_secret_that_comes_back_is_masked(call, failure):
+    headers = {"Authorization": {"setting": "TOKEN"}, "X-Basic": {"setting": "BASIC"}}
+
+    echoed = (await call("/echo", headers=headers)).value
+    refused = await failure("/fail/400/s3cr3t%2Ftoken%26more", headers=headers)
+
+    assert (echoed["authorization"], echoed["x-basic"]) == ("•••", "•••")
+    assert "s3cr3t" not in refused.message + str(refused.result)
+    assert "•••" in refused.message
+
+
+# What goes wrong ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "status,settled",
+    [(400, True), (404, True), (422, True), (408, False), (409, False), (429, False)],
+)
+async def test_a_refusal_is_a_definite_answer(failure, status, settled):
+    error = await failure(f"/fail/{status}/nothing here")
+
+    assert (error.code, error.settled, error.maybe_ran) == ("tool.refused", settled, False)
+    assert "nothing here" in error.message.replace("%20", " ")
+    assert error.result["key"] == KEY
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+async def test_a_server_that_failed_may_have_done_it_unless_it_only_reads(failure, read_only):
+    error = await failure("/fail/503", read_only=read_only)
+
+    assert (error.code, error.maybe_ran) == ("tool.failed", not read_only)
+
+
+@pytest.mark.parametrize("path", ["/cut", "/half", "/noise"])
+async def test_a_connection_that_breaks_after_the_send_leaves_it_open(failure, server, path):
+    before = len(server.lines())
+
+    error = await failure(path)
+
+    assert (error.code, error.maybe_ran, error.settled) == ("tool.unreachable", True, False)
+    assert len(server.lines()) == before + 1
+
+
+async def test_a_read_that_broke_did_nothing(failure):
+    assert (await failure("/cut", method="GET")).maybe_ran is False
+
+
+@pytest.mark.parametrize("path", ["/hang", "/drip"])
+@pytest.mark.parametrize("limit", [{"seconds": 0.3}, {"timeout": 0.3}])
+async def test_an_answer_that_does_not_end_is_not_waited_for(failure, path, limit):
+    started = time.monotonic()
+
+    error = await failure(path, **limit)
+
+    assert (error.code, error.maybe_ran) == ("tool.timeout", True)
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("path", ["/huge/50", "/endless", "/huge/7?type=image/png"])
+async def test_an_answer_that_is_too_large_is_not_kept(failure, path):
+    assert (await failure(path)).code == "tool.too_large"
+
+
+async def test_a_packed_answer_is_not_unpacked(failure):
+    assert (await failure("/zip")).code == "tool.bad_result"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(failure, server, status):
+    error = await failure(f"/away/{status}")
+
+    assert error.code == "tool.redirected"
+    assert server.lines()[-1]["path"] == f"/away/{status}"
+
+
+async def test_a_place_that_is_not_public_is_not_reached(server):
+    strict = Connector(frozenset())
+    before = len(server.lines())
+
+    with pytest.raises(ToolError, match=r"loopback.*Nothing was sent") as caught:
+        await tool(strict, server.url + "/x").call({}, kit())
+    await strict.close()
+
+    assert (caught.value.settled, caught.value.maybe_ran) == (True, False)
+    assert len(server.lines()) == before
+
+
+async def test_a_name_that_turns_to_loopback_after_the_check_is_not_followed(server):
+    asked = list[str]()
+
+    async def rebinding(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return ["192.0.2.1"] if len(asked) == 1 else ["127.0.0.1"]
+
+    connector = Connector(frozenset(), rebinding)
+    before = len(server.lines())
+    port = server.url.rpartition(":")[2]
+    for _ in range(3):
+        with pytest.raises(ToolError, match="may not reach"):
+            await tool(connector, f"http://rebind.example:{port}/x").call({}, kit())
+    await connector.close()
+
+    assert len(asked) == 3
+    assert len(server.lines()) == before
+
+
+async def test_a_vetted_name_is_reached_at_its_address_under_its_own_name(server):
+    async def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    port = int(server.url.rpartition(":")[2])
+    connector = Connector(frozenset({f"names.example:{port}"}), lookup)
+
+    result = await tool(connector, f"http://names.example:{port}/echo").call({}, kit())
+    await connector.close()
+
+    assert result.value["host"] == f"names.example:{port}"
+
+
+async def test_nobody_there_means_nothing_was_sent():
+    connector = Connector(frozenset({"127.0.0.1:9"}))
+
+    with pytest.raises(ToolError) as caught:
+        await tool(connector, "http://127.0.0.1:9/x").call({}, kit())
+    await connector.close()
+
+    assert (caught.value.code, caught.value.settled) == ("tool.unreachable", True)
+
+
+async def test_tls_asks_for_the_name_and_not_for_the_address():
+    hello = bytearray()
+
+    async def greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        hello.extend(await reader.read(4096))
+        writer.transport.abort()
+
+    async def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    server = await asyncio.start_server(greeted, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    connector = Connector(frozenset({f"names.example:{port}"}), lookup)
+    with pytest.raises(ToolError) as caught:
+        await tool(connector, f"https://names.example:{port}/x").call({}, kit())
+    await connector.close()
+    server.close()
+
+    assert b"names.example" in hello
+    assert caught.value.settled
+
+
+async def test_cancelling_stops_at_once(call, server):
+    before = len(server.lines())
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(call("/hang"))
+        while len(server.lines()) == before:
+            await asyncio.sleep(0.01)
+        task.cancel()
+
+    assert task.cancelled()
+
+
+# What a manifest may say ----------------------------------------------------------------------
+
+
+def test_a_tool_tells_what_it_is():
+    spec = http.described(
+        {
+            "name": "notify", "description": "Tells.", "method": "post", "url": "https://x.example/{a}",
+            "input": {"type": "object", "required": ["a"]}, "repeatable": True, "terminal": True,
+            "parallel": False, "on_uncertain": "tell", "timeout": 3,
+        },
+        {},
+    ).spec  # fmt: skip
+
+    assert spec.destination == "POST https://x.example/{a}"
+    assert spec.schema == {"type": "object", "required": ["a"]}
+    assert (spec.repeatable, spec.terminal, spec.parallel, spec.read_only) == (
+        True, True, False, False,
+    )  # fmt: skip
+    assert (spec.on_uncertain, spec.timeout, spec.origin.kind) == ("tell", 3.0, "http")
+
+
+def test_a_get_reads_only_unless_it_says_otherwise():
+    entry = {"name": "x", "method": "GET", "url": "https://x.example/"}
+
+    assert http.described(entry, {}).spec.read_only
+    assert not http.described({**entry, "read_only": False}, {}).spec.read_only
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url": "https://y.example/"}, {"method": "PUT"}, {"description": "b"},
+        {"input": {"type": "object", "title": "x"}}, {"headers": {"X-A": "1"}},
+    ],
+)  # fmt: skip
+def test_a_changed_definition_has_another_hash(change):
+    entry = {"name": "x", "method": "POST", "url": "https://x.example/", "description": "a"}
+
+    assert http.described(entry, {}).spec.hash != http.described({**entry, **change}, {}).spec.hash
+
+
+def test_a_setting_s_value_does_not_change_the_hash():
+    entry = {
+        "name": "x", "url": "https://x.example/", "headers": {"X-A": {"setting": "TOKEN"}},
+    }  # fmt: skip
+
+    one, two = (http.described(entry, {"TOKEN": value}) for value in ("aaaa", "bbbb"))
+
+    assert one.spec.hash == two.spec.hash
+    assert "aaaa" not in repr(one)
+
+
+@pytest.mark.parametrize(
+    "wrong,words",
+    [
+        ({"method": "TRACE"}, "method TRACE"),
+        ({"url": "ftp://x.example"}, "http or https"),
+        ({"url": "/relative"}, "http or https"),
+        ({"url": "https://{host}/x"}, "only in path"),
+        ({"url": "https://user:pass@x.example"}, "no user"),
+        ({"url": "https://x.example:99999/"}, "cannot be read"),
+        ({"url": "https://[::1/"}, "cannot be read"),
+        ({"headers": {"Host": "evil"}}, "Host cannot be set"),
+        ({"headers": {"idempotency-KEY": "x"}}, "cannot be set"),
+        ({"headers": {"X-A": "a\r\nX-B: c"}}, "cannot be sent"),
+        ({"headers": {"X A": "a"}}, "cannot be set"),
+        ({"headers": {"X-A": {"setting": "MISSING"}}}, "STUDIO_SETTING_MISSING"),
+        ({"headers": {"X-A": {"setting": "EMPTY"}}}, "STUDIO_SETTING_EMPTY"),
+        ({"input": {"type": "nonsense"}}, "“input” is no schema"),
+        ({"output": {"type": "nonsense"}}, "“output” is no schema"),
+    ],
+)
+def test_a_tool_that_cannot_work_is_refused_in_words(wrong, words):
+    entry = {"name": "x", "method": "POST", "url": "https://x.example/"}
+
+    with pytest.raises(http.BadTool, match=words):
+        http.described({**entry, **wrong}, SETTINGS)
