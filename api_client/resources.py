@@ -1,0 +1,201 @@
+"""The calls as methods of the clients: `studio.sessions.send(…)`, one line a verb.
+
+A `Verb` takes the signature of the function that describes the call, so nothing is written twice.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+
+from api_client import agents, approvals, keys, policy, server, sessions
+from api_client.call import Call, Listing
+from api_client.shapes import Event
+
+if TYPE_CHECKING:
+    from api_client.client import AsyncClient, Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Resource:
+    """A group of calls of a client that blocks."""
+
+    def __init__(self, client: "Client") -> None:
+        self.client = client
+
+
+class AsyncResource:
+    """A group of calls of a client that is awaited."""
+
+    def __init__(self, client: "AsyncClient") -> None:
+        self.client = client
+
+
+class Verb(Generic[P, T]):
+    """A call as a method."""
+
+    def __init__(self, describe: Callable[P, Call[T]]) -> None:
+        self._describe = describe
+
+    def __get__(self, group: Resource, _: type[Resource]) -> Callable[P, T]:
+        def do(*args: P.args, **kwargs: P.kwargs) -> T:
+            return group.client.do(self._describe(*args, **kwargs))
+
+        return do
+
+
+class Items(Generic[P, T]):
+    """A list as a method that gives every item, page after page."""
+
+    def __init__(self, describe: Callable[P, Listing[T]]) -> None:
+        self._describe = describe
+
+    def __get__(self, group: Resource, _: type[Resource]) -> Callable[P, Iterator[T]]:
+        def items(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            return group.client.items(self._describe(*args, **kwargs))
+
+        return items
+
+
+class AsyncVerb(Generic[P, T]):
+    """A call as a method to await."""
+
+    def __init__(self, describe: Callable[P, Call[T]]) -> None:
+        self._describe = describe
+
+    def __get__(self, group: AsyncResource, _: type[AsyncResource]) -> Callable[P, Awaitable[T]]:
+        def do(*args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+            return group.client.do(self._describe(*args, **kwargs))
+
+        return do
+
+
+class AsyncItems(Generic[P, T]):
+    """A list as a method that gives every item, page after page."""
+
+    def __init__(self, describe: Callable[P, Listing[T]]) -> None:
+        self._describe = describe
+
+    def __get__(
+        self, group: AsyncResource, _: type[AsyncResource]
+    ) -> Callable[P, AsyncIterator[T]]:
+        def items(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+            return group.client.items(self._describe(*args, **kwargs))
+
+        return items
+
+
+class Agents(Resource):
+    """Agents and their versions."""
+
+    list = Verb(agents.index)
+    show = Verb(agents.show)
+    versions = Verb(agents.versions)
+    save = Verb(agents.save)
+
+
+class Sessions(Resource):
+    """Sessions, their facts and their calls."""
+
+    start = Verb(sessions.start)
+    list = Items(sessions.index)
+    show = Verb(sessions.show)
+    events = Verb(sessions.events)
+    calls = Verb(sessions.calls)
+    call = Verb(sessions.call)
+    send = Verb(sessions.send)
+    deny_and_send = Verb(sessions.deny_and_send)
+    cancel = Verb(sessions.cancel)
+
+    def follow(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
+        """Every fact behind `after`, then each as it is recorded, until you stop."""
+        return self.client.follow(session_id, after=after)
+
+
+class Approvals(Resource):
+    """What waits for a person."""
+
+    list = Items(approvals.index)
+    show = Verb(approvals.show)
+    decide = Verb(approvals.decide)
+
+
+class Policy(Resource):
+    """The policy."""
+
+    show = Verb(policy.show)
+    save = Verb(policy.save)
+    dry_run = Verb(policy.dry_run)
+
+
+class Keys(Resource):
+    """Application keys."""
+
+    list = Verb(keys.index)
+    make = Verb(keys.make)
+    revoke = Verb(keys.revoke)
+
+
+class Server(Resource):
+    """The server itself."""
+
+    health = Verb(server.health)
+    ready = Verb(server.ready)
+
+
+class AsyncAgents(AsyncResource):
+    """Agents and their versions."""
+
+    list = AsyncVerb(agents.index)
+    show = AsyncVerb(agents.show)
+    versions = AsyncVerb(agents.versions)
+    save = AsyncVerb(agents.save)
+
+
+class AsyncSessions(AsyncResource):
+    """Sessions, their facts and their calls."""
+
+    start = AsyncVerb(sessions.start)
+    list = AsyncItems(sessions.index)
+    show = AsyncVerb(sessions.show)
+    events = AsyncVerb(sessions.events)
+    calls = AsyncVerb(sessions.calls)
+    call = AsyncVerb(sessions.call)
+    send = AsyncVerb(sessions.send)
+    deny_and_send = AsyncVerb(sessions.deny_and_send)
+    cancel = AsyncVerb(sessions.cancel)
+
+    def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """Every fact behind `after`, then each as it is recorded, until you stop."""
+        return self.client.follow(session_id, after=after)
+
+
+class AsyncApprovals(AsyncResource):
+    """What waits for a person."""
+
+    list = AsyncItems(approvals.index)
+    show = AsyncVerb(approvals.show)
+    decide = AsyncVerb(approvals.decide)
+
+
+class AsyncPolicy(AsyncResource):
+    """The policy."""
+
+    show = AsyncVerb(policy.show)
+    save = AsyncVerb(policy.save)
+    dry_run = AsyncVerb(policy.dry_run)
+
+
+class AsyncKeys(AsyncResource):
+    """Application keys."""
+
+    list = AsyncVerb(keys.index)
+    make = AsyncVerb(keys.make)
+    revoke = AsyncVerb(keys.revoke)
+
+
+class AsyncServer(AsyncResource):
+    """The server itself."""
+
+    health = AsyncVerb(server.health)
+    ready = AsyncVerb(server.ready)

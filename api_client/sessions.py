@@ -1,0 +1,73 @@
+"""Calls about sessions, their facts and their calls."""
+
+from api_client.call import Call, Listing, get, given, keyed, part
+from api_client.shapes import (
+    CallRow,
+    Calls,
+    Events,
+    Sent,
+    Session,
+    SessionDetail,
+    Started,
+    Stopped,
+)
+
+
+def start(
+    agent: str, *, title: str = "", message: str | None = None, private: bool = False,
+    version: int | None = None, key: str | None = None,
+) -> Call[Started]:  # fmt: skip
+    """Start a session of an agent, with a first message or without."""
+    body = given(agent=agent, title=title, message=message, private=private, version=version)
+    return keyed("/v1/sessions", body, key)
+
+
+def index(
+    *, q: str | None = None, agent: str | None = None, status: str | None = None,
+    needs: str | None = None, limit: int | None = None,
+) -> Listing[Session]:  # fmt: skip
+    """Sessions, the one started last first."""
+    return Listing(
+        first=get("/v1/sessions", q=q, agent=agent, status=status, needs=needs, limit=limit)
+    )
+
+
+def show(session_id: str) -> Call[SessionDetail]:
+    """One session."""
+    return get(_path(session_id))
+
+
+def events(session_id: str, *, after: int = 0, limit: int | None = None) -> Call[Events]:
+    """Facts behind a seq, oldest first."""
+    return get(f"{_path(session_id)}/events", after=after, limit=limit)
+
+
+def calls(session_id: str, *, before: int | None = None, limit: int | None = None) -> Call[Calls]:
+    """The newest calls, or those before a seq; oldest first."""
+    return get(f"{_path(session_id)}/calls", before=before, limit=limit)
+
+
+def call(session_id: str, call_id: str) -> Call[CallRow]:
+    """One call with its contents."""
+    return get(f"{_path(session_id)}/calls/{part(call_id)}")
+
+
+def send(session_id: str, text: str, *, key: str | None = None) -> Call[Sent]:
+    """Send a message; it opens a turn."""
+    return keyed(f"{_path(session_id)}/messages", given(text=text), key)
+
+
+def deny_and_send(
+    session_id: str, text: str, *, reason: str = "", key: str | None = None
+) -> Call[Sent]:
+    """Deny what is held, stop the turn and send a message, all or nothing."""
+    return keyed(f"{_path(session_id)}/deny-and-send", given(text=text, reason=reason), key)
+
+
+def cancel(session_id: str, *, reason: str = "", key: str | None = None) -> Call[Stopped]:
+    """Stop the turn in hand."""
+    return keyed(f"{_path(session_id)}/cancel", given(reason=reason), key)
+
+
+def _path(session_id: str) -> str:
+    return f"/v1/sessions/{part(session_id)}"

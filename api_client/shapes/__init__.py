@@ -1,0 +1,58 @@
+"""What the API answers, as typed dictionaries; times are RFC 3339 texts in UTC.
+
+A newer server may add keys; these are the ones that are promised.
+"""
+
+from api_client.shapes.agents import Agent, AgentDetail, Agents, Gap, Plan, Tool, Version, Versions
+from api_client.shapes.approvals import Approval, ApprovalDetail, Decided, Decision
+from api_client.shapes.calls import CallRow, Calls, Content
+from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
+from api_client.shapes.policy import Change, Policy, PolicySaved, Rule, Tried
+from api_client.shapes.sessions import (
+    Event,
+    Events,
+    LimitUse,
+    Sent,
+    Session,
+    SessionDetail,
+    Started,
+    Stopped,
+    Turn,
+)
+
+__all__ = [
+    "Agent",
+    "AgentDetail",
+    "Agents",
+    "Approval",
+    "ApprovalDetail",
+    "CallRow",
+    "Calls",
+    "Change",
+    "Content",
+    "Decided",
+    "Decision",
+    "Event",
+    "Events",
+    "Gap",
+    "Health",
+    "Key",
+    "Keys",
+    "LimitUse",
+    "MadeKey",
+    "Plan",
+    "Policy",
+    "PolicySaved",
+    "Ready",
+    "Rule",
+    "Sent",
+    "Session",
+    "SessionDetail",
+    "Started",
+    "Stopped",
+    "Tool",
+    "Tried",
+    "Turn",
+    "Version",
+    "Versions",
+]

@@ -1,0 +1,120 @@
+"""Sessions, their turns and their facts."""
+
+from typing import Any, TypedDict
+
+
+class Session(TypedDict):
+    """A session. `held`, `questions` and `uncertain` count what waits for a person."""
+
+    id: str
+    number: int
+    agent: str
+    agent_version: int
+    title: str
+    owner: str
+    private: bool
+    status: str
+    turn_id: str | None
+    turns: int
+    held: int
+    questions: int
+    uncertain: int
+    started: str
+    last: str
+    ended: str | None
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    cost_known: bool
+    active: int
+    seq: int
+
+
+class Turn(TypedDict):
+    """A turn: from a message to its end."""
+
+    id: str
+    session_id: str
+    number: int
+    status: str
+    excerpt: str
+    by: str
+    opened: str
+    started: str | None
+    ended: str | None
+    active: int
+    steps: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    cost_known: bool
+    code: str
+    message: str
+
+
+class LimitUse(TypedDict):
+    """How much of a limit the newest turn has used."""
+
+    name: str
+    used: int
+    value: int
+    hard: bool
+    unit: str
+
+
+class SessionDetail(TypedDict):
+    """A session with its newest turns and limits."""
+
+    session: Session
+    turn: Turn | None
+    turns: list[Turn]
+    limits: list[LimitUse]
+    agent_latest: int
+    seq: int
+
+
+class Started(TypedDict):
+    """A session was started."""
+
+    session_id: str
+    turn_id: str | None
+
+
+class Sent(TypedDict):
+    """A message opened a turn."""
+
+    session_id: str
+    turn_id: str
+
+
+class Stopped(TypedDict):
+    """A turn was stopped."""
+
+    session_id: str
+    turn_id: str
+    ran: list[str]
+    unknown: list[str]
+
+
+class Event(TypedDict):
+    """One fact of a session."""
+
+    seq: int
+    position: int
+    id: str
+    time: str
+    type: str
+    actor: str
+    evidence: str
+    turn_id: str | None
+    effect_id: str | None
+    payload: dict[str, Any]
+
+
+class Events(TypedDict):
+    """Facts in order; `after` is where to go on."""
+
+    items: list[Event]
+    after: int
+    more: bool
