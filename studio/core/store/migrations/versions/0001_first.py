@@ -1,0 +1,448 @@
+"""The first schema: facts, what is derived from them, and the bookkeeping beside them."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Make every table, then what SQLAlchemy has no words for."""
+    _events()
+    _blobs()
+    _positions()
+    _sessions()
+    _turns()
+    _effects()
+    _waits()
+    _agents()
+    _policies()
+    _keys()
+    _checkpoints()
+    _wakes()
+    _workers()
+    _receipts()
+    _sign_ins()
+    _spent()
+    _listings()
+    _key_uses()
+    _first_position()
+    _facts_stay()
+    _words_are_found()
+    if op.get_bind().dialect.name == "postgresql":
+        _room_for_updates()
+
+
+def _events() -> None:
+    op.create_table(
+        "events",
+        sa.Column(
+            "position",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            primary_key=True,
+            autoincrement=False,
+        ),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=True),
+        sa.Column("effect_id", sa.Text(), nullable=True),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.Column("evidence", sa.Text(), nullable=False),
+        sa.Column("line", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("payload", sa.Text(), nullable=False),
+        sa.UniqueConstraint("session_id", "seq", name="events_session_seq"),
+    )
+    op.create_index("events_effect", "events", ["effect_id"])
+    op.create_index(
+        "events_lines",
+        "events",
+        ["session_id", "seq"],
+        sqlite_where=sa.text("line = 1"),
+        postgresql_where=sa.text("line = 1"),
+    )
+    op.create_index("events_turn", "events", ["turn_id", "seq"])
+
+
+def _blobs() -> None:
+    op.create_table(
+        "blobs",
+        sa.Column("hash", sa.Text(), primary_key=True),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("media", sa.Text(), nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _positions() -> None:
+    op.create_table(
+        "positions",
+        sa.Column("id", sa.SmallInteger(), primary_key=True, autoincrement=False),
+        sa.Column("last", sa.BigInteger(), nullable=False),
+    )
+
+
+def _sessions() -> None:
+    op.create_table(
+        "sessions",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("agent", sa.Text(), nullable=False),
+        sa.Column("agent_version", sa.BigInteger(), nullable=False),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("private", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=True),
+        sa.Column("turns", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("held", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("questions", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("uncertain", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("started", sa.BigInteger(), nullable=False),
+        sa.Column("last", sa.BigInteger(), nullable=False),
+        sa.Column("ended", sa.BigInteger(), nullable=True),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("cost", sa.Float(), nullable=False, server_default="0"),
+        sa.Column("cost_known", sa.SmallInteger(), nullable=False, server_default="1"),
+        sa.Column("active", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("search", sa.Text(), nullable=False),
+        sa.Column("first_position", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("sessions_agent", "sessions", ["agent", "first_position"])
+    op.create_index("sessions_agent_status", "sessions", ["agent", "status", "first_position"])
+    op.create_index(
+        "sessions_needs",
+        "sessions",
+        ["first_position"],
+        sqlite_where=sa.text("held + questions + uncertain > 0"),
+        postgresql_where=sa.text("held + questions + uncertain > 0"),
+    )
+    op.create_index("sessions_status", "sessions", ["status", "first_position"])
+
+
+def _turns() -> None:
+    op.create_table(
+        "turns",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("excerpt", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("opened", sa.BigInteger(), nullable=False),
+        sa.Column("started", sa.BigInteger(), nullable=True),
+        sa.Column("ended", sa.BigInteger(), nullable=True),
+        sa.Column("active", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("steps", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("calls", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("cost", sa.Float(), nullable=False, server_default="0"),
+        sa.Column("code", sa.Text(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("private", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("cost_known", sa.SmallInteger(), nullable=False, server_default="1"),
+        sa.UniqueConstraint("session_id", "number", name="turns_session_number"),
+    )
+    op.create_index(
+        "turns_ended",
+        "turns",
+        [
+            "ended",
+            "status",
+            "private",
+            "owner",
+            "input_tokens",
+            "output_tokens",
+            "cost",
+            "cost_known",
+        ],
+        sqlite_where=sa.text("ended IS NOT NULL"),
+        postgresql_where=sa.text("ended IS NOT NULL"),
+    )
+
+
+def _effects() -> None:
+    op.create_table(
+        "effects",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=False),
+        sa.Column("step", sa.Integer(), nullable=False),
+        sa.Column("index", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("tool", sa.Text(), nullable=False),
+        sa.Column("server", sa.Text(), nullable=True),
+        sa.Column("plugin", sa.Text(), nullable=True),
+        sa.Column("plugin_version", sa.Text(), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("decided", sa.Text(), nullable=False),
+        sa.Column("sent", sa.Text(), nullable=False),
+        sa.Column("arguments", sa.Text(), nullable=False),
+        sa.Column("proposed", sa.Text(), nullable=False),
+        sa.Column("peek", sa.Text(), nullable=False, server_default=""),
+        sa.Column("size", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("result", sa.Text(), nullable=True),
+        sa.Column("message", sa.Text(), nullable=False),
+        sa.Column("code", sa.Text(), nullable=False),
+        sa.Column("ruling", sa.Text(), nullable=False),
+        sa.Column("edited_by", sa.Text(), nullable=True),
+        sa.Column("decided_by", sa.Text(), nullable=True),
+        sa.Column("choice", sa.Text(), nullable=True),
+        sa.Column("decided_at", sa.BigInteger(), nullable=True),
+        sa.Column("sends", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("key", sa.Text(), nullable=True),
+        sa.Column("proposed_at", sa.BigInteger(), nullable=False),
+        sa.Column("started_at", sa.BigInteger(), nullable=True),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=True),
+        sa.Column("cost", sa.Float(), nullable=True),
+        sa.Column("settled", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("effects_proposed", "effects", ["proposed_at"])
+    op.create_index("effects_session", "effects", ["session_id", "seq"])
+    op.create_index("effects_tool", "effects", ["tool", "proposed_at"])
+    op.create_index("effects_turn", "effects", ["turn_id"])
+    op.create_index(
+        "effects_uncertain",
+        "effects",
+        ["state"],
+        sqlite_where=sa.text("state = 'uncertain'"),
+        postgresql_where=sa.text("state = 'uncertain'"),
+    )
+
+
+def _waits() -> None:
+    op.create_table(
+        "waits",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=False),
+        sa.Column("effect_id", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("opened", sa.BigInteger(), nullable=False),
+        sa.Column("deadline", sa.BigInteger(), nullable=True),
+        sa.Column("approvers", sa.Integer(), nullable=False, server_default="1"),
+        sa.Column("not_own", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("approved_by", sa.Text(), nullable=False),
+        sa.Column("prompt", sa.Text(), nullable=False),
+        sa.Column("schema", sa.Text(), nullable=True),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("choice", sa.Text(), nullable=True),
+        sa.Column("closed_by", sa.Text(), nullable=True),
+        sa.Column("closed", sa.BigInteger(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("agent", sa.Text(), nullable=False),
+        sa.Column("tool", sa.Text(), nullable=False),
+        sa.Column("server", sa.Text(), nullable=True),
+        sa.Column("plugin", sa.Text(), nullable=True),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("private", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("search", sa.Text(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("waits_closed", "waits", ["closed", "id"])
+    op.create_index("waits_effect", "waits", ["effect_id"])
+    op.create_index(
+        "waits_open",
+        "waits",
+        ["opened", "id", "kind", "private", "owner"],
+        sqlite_where=sa.text("state = 'open'"),
+        postgresql_where=sa.text("state = 'open'"),
+    )
+    op.create_index("waits_session", "waits", ["session_id", "opened"])
+
+
+def _agents() -> None:
+    op.create_table(
+        "agents",
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("manifest", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _policies() -> None:
+    op.create_table(
+        "policies",
+        sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("rules", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _keys() -> None:
+    op.create_table(
+        "keys",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("made", sa.BigInteger(), nullable=False),
+        sa.Column("revoked", sa.BigInteger(), nullable=True),
+        sa.UniqueConstraint("hash"),
+    )
+
+
+def _checkpoints() -> None:
+    op.create_table(
+        "checkpoints",
+        sa.Column("session_id", sa.Text(), primary_key=True),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("fold", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+    )
+
+
+def _wakes() -> None:
+    op.create_table(
+        "wakes",
+        sa.Column("session_id", sa.Text(), primary_key=True),
+        sa.Column("due", sa.BigInteger(), nullable=True),
+        sa.Column("generation", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("owner", sa.Text(), nullable=True),
+        sa.Column("fence", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("expires", sa.BigInteger(), nullable=True),
+    )
+    op.create_index(
+        "wakes_due",
+        "wakes",
+        ["due"],
+        sqlite_where=sa.text("due IS NOT NULL AND owner IS NULL"),
+        postgresql_where=sa.text("due IS NOT NULL AND owner IS NULL"),
+    )
+    op.create_index(
+        "wakes_owner",
+        "wakes",
+        ["owner"],
+        sqlite_where=sa.text("owner IS NOT NULL"),
+        postgresql_where=sa.text("owner IS NOT NULL"),
+    )
+
+
+def _workers() -> None:
+    op.create_table(
+        "workers",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("lock_key", sa.BigInteger(), nullable=False),
+        sa.Column("alive_until", sa.BigInteger(), nullable=False),
+    )
+
+
+def _receipts() -> None:
+    op.create_table(
+        "receipts",
+        sa.Column("scope", sa.Text(), primary_key=True),
+        sa.Column("key", sa.Text(), primary_key=True),
+        sa.Column("request", sa.Text(), nullable=False),
+        sa.Column("answer", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _sign_ins() -> None:
+    op.create_table(
+        "sign_ins",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("person", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("made", sa.BigInteger(), nullable=False),
+        sa.Column("seen", sa.BigInteger(), nullable=False),
+        sa.Column("ended", sa.BigInteger(), nullable=True),
+    )
+
+
+def _spent() -> None:
+    op.create_table(
+        "spent",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("what", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _listings() -> None:
+    op.create_table(
+        "listings",
+        sa.Column("agent", sa.Text(), primary_key=True),
+        sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("tools", sa.Text(), nullable=False),
+        sa.Column("gaps", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _key_uses() -> None:
+    op.create_table(
+        "key_uses",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("used", sa.BigInteger(), nullable=False),
+    )
+
+
+def _first_position() -> None:
+    op.execute("INSERT INTO positions (id, last) VALUES (1, 0)")
+
+
+def _facts_stay() -> None:
+    """Triggers refuse to change or remove a fact, whoever asks."""
+    if op.get_bind().dialect.name == "sqlite":
+        for verb in ("UPDATE", "DELETE"):
+            op.execute(
+                f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events "
+                "BEGIN SELECT RAISE(ABORT, 'facts are never changed or removed'); END"
+            )
+    else:
+        op.execute(
+            "CREATE FUNCTION events_stay() RETURNS trigger LANGUAGE plpgsql AS $$ "
+            "BEGIN RAISE EXCEPTION 'facts are never changed or removed'; END $$"
+        )
+        op.execute(
+            "CREATE TRIGGER events_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON events "
+            "FOR EACH STATEMENT EXECUTE FUNCTION events_stay()"
+        )
+
+
+def _words_are_found() -> None:
+    """What a search walks. Where the trigram extension is not to be had, PostgreSQL reads rows."""
+    if op.get_bind().dialect.name == "sqlite":
+        op.create_index("sessions_search", "sessions", ["first_position", "search"])
+    else:
+        op.create_index("sessions_first", "sessions", ["first_position"], unique=True)
+        op.execute(
+            "DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; "
+            "CREATE INDEX sessions_search ON sessions USING gin (search gin_trgm_ops); "
+            "EXCEPTION WHEN OTHERS THEN "
+            "RAISE NOTICE 'search goes without an index: %', SQLERRM; END $$"
+        )
+
+
+def _room_for_updates() -> None:
+    """Rows that change often keep room in their page, so that no index has to follow."""
+    op.execute(
+        "ALTER TABLE wakes SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, "
+        "autovacuum_vacuum_threshold = 200)"
+    )
+    for table in ("sessions", "turns", "effects", "positions"):
+        op.execute(f"ALTER TABLE {table} SET (fillfactor = 80)")

@@ -1,0 +1,345 @@
+"""The whole schema on one page. Times are milliseconds since 1970, UTC, in BIGINT.
+
+Three families: the truth (`events`, `blobs`), what is derived from it and can be rebuilt
+(`sessions turns effects waits agents policies keys checkpoints`), and what is bookkeeping of its
+own (`positions wakes workers receipts sign_ins spent listings key_uses`).
+"""
+
+import sqlalchemy as sa
+
+SCHEMA = "0001"  # the newest of migrations/versions
+metadata = sa.MetaData()
+
+
+def _text(name: str, **options: object) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=False, **options)  # type: ignore[arg-type]
+
+
+def _maybe(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=True)
+
+
+def _time(name: str, **options: object) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, **options)  # type: ignore[arg-type]
+
+
+def _count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+
+
+# The truth ------------------------------------------------------------------------------------
+
+events = sa.Table(
+    "events",
+    metadata,
+    # INTEGER makes it SQLite's own row number: one index less to write
+    sa.Column("position", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True,
+              autoincrement=False),
+    _text("session_id"),  # or `agents`, `policy`, `people`: journals of the same shape
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    _text("id"),
+    _text("type"),
+    _time("time", nullable=False),
+    _maybe("turn_id"),
+    _maybe("effect_id"),
+    _text("actor"),
+    _text("evidence"),
+    sa.Column("line", sa.SmallInteger, nullable=False, server_default="0"),
+    _text("payload"),  # canonical JSON of the event's fields
+    sa.UniqueConstraint("session_id", "seq", name="events_session_seq"),
+    sa.Index("events_lines", "session_id", "seq", sqlite_where=sa.text("line = 1"),
+             postgresql_where=sa.text("line = 1")),
+    sa.Index("events_turn", "turn_id", "seq"),
+    sa.Index("events_effect", "effect_id"),
+)  # fmt: skip
+
+blobs = sa.Table(
+    "blobs",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    _text("media"),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    _time("time", nullable=False),
+)
+
+positions = sa.Table(  # one row; its lock orders every commit that appends facts
+    "positions",
+    metadata,
+    sa.Column("id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("last", sa.BigInteger, nullable=False),
+)
+
+# Derived: can be thrown away and rebuilt from the journal ----------------------------------------
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("position", sa.BigInteger, nullable=False),  # of its newest fact
+    _text("agent"),
+    sa.Column("agent_version", sa.BigInteger, nullable=False),
+    _text("title"),
+    _text("owner"),
+    sa.Column("private", sa.SmallInteger, nullable=False, server_default="0"),
+    _text("status"),  # idle queued running held waiting completed failed cancelled
+    _maybe("turn_id"),
+    _count("turns"),
+    _count("held"),  # open approvals
+    _count("questions"),  # open questions
+    _count("uncertain"),  # uncertain calls nobody settled
+    _time("started", nullable=False),
+    _time("last", nullable=False),  # time of its newest fact
+    _time("ended"),  # end of its last turn, when that is over
+    _count("input_tokens"),
+    _count("output_tokens"),
+    sa.Column("cost", sa.Float, nullable=False, server_default="0"),
+    sa.Column("cost_known", sa.SmallInteger, nullable=False, server_default="1"),
+    _count("active"),  # ms of active time over all turns that ended
+    _text("search"),  # lower case: title, agent, owner, tools used, last failure
+    # Lists go by `first_position`: it never changes, so a cursor neither skips nor repeats a
+    # session. No index holds a column that moves with every fact.
+    sa.Column("first_position", sa.BigInteger, nullable=False),  # of its first fact
+    sa.Index("sessions_status", "status", "first_position"),
+    sa.Index("sessions_agent", "agent", "first_position"),
+    sa.Index("sessions_agent_status", "agent", "status", "first_position"),
+    # SQLite looks for words along the one index that has the order; with two it would take the
+    # narrow one and read every row. PostgreSQL has an index of trigrams when it may (0001).
+    sa.Index("sessions_search", "first_position", "search").ddl_if(dialect="sqlite"),
+    sa.Index("sessions_first", "first_position", unique=True).ddl_if(dialect="postgresql"),
+    sa.Index("sessions_needs", "first_position",
+             sqlite_where=sa.text("held + questions + uncertain > 0"),
+             postgresql_where=sa.text("held + questions + uncertain > 0")),
+)  # fmt: skip
+
+turns = sa.Table(
+    "turns",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("session_id"),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    _text("status"),
+    _text("excerpt"),  # first 200 characters of the message
+    _text("by"),
+    _time("opened", nullable=False),
+    _time("started"),
+    _time("ended"),
+    _count("active"),  # ms
+    _count("steps"),
+    _count("calls"),
+    _count("input_tokens"),
+    _count("output_tokens"),
+    sa.Column("cost", sa.Float, nullable=False, server_default="0"),
+    _text("code"),
+    _text("message"),
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact
+    _text("owner"),  # of the session, as `private` is
+    sa.Column("private", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("cost_known", sa.SmallInteger, nullable=False, server_default="1"),
+    sa.UniqueConstraint("session_id", "number", name="turns_session_number"),
+    sa.Index("turns_ended", "ended", "status", "private", "owner", "input_tokens",
+             "output_tokens", "cost", "cost_known",
+             sqlite_where=sa.text("ended IS NOT NULL"),
+             postgresql_where=sa.text("ended IS NOT NULL")),
+)  # fmt: skip
+
+effects = sa.Table(  # one row for every model attempt and every call
+    "effects",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("session_id"),
+    _text("turn_id"),
+    sa.Column("step", sa.Integer, nullable=False),
+    sa.Column("index", sa.Integer, nullable=False),  # of a call in its step; or the attempt
+    _text("kind"),  # model mcp http sandbox platform agent
+    _text("tool"),  # name of the tool, or of the model
+    _maybe("server"),  # or the provider
+    _maybe("plugin"),
+    _maybe("plugin_version"),
+    _text("state"),  # as rules.session.CallState; model: started succeeded failed uncertain
+    _maybe("verdict"),
+    _text("digest"),
+    _text("decided"),  # digest that may run
+    _text("sent"),  # digest that was sent, "" while nothing was
+    _text("arguments"),  # JSON of the Content that may run (large ones shortened)
+    _text("proposed"),  # JSON of the Content the model proposed
+    _text("peek", server_default=""),  # first 300 characters of `arguments`, for lists
+    _count("size"),  # bytes of the arguments that may run
+    _maybe("result"),  # JSON of the Content
+    _text("message"),  # of a failure, denial, settlement, in words
+    _text("code"),
+    _text("ruling"),  # JSON
+    _maybe("edited_by"),
+    _maybe("decided_by"),
+    _maybe("choice"),
+    _time("decided_at"),
+    _count("sends"),
+    sa.Column("key", sa.Text, nullable=True),
+    _time("proposed_at", nullable=False),
+    _time("started_at"),  # of the first send
+    _time("ended_at"),
+    sa.Column("input_tokens", sa.BigInteger, nullable=True),
+    sa.Column("output_tokens", sa.BigInteger, nullable=True),
+    sa.Column("cost", sa.Float, nullable=True),
+    sa.Column("settled", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact
+    sa.Index("effects_session", "session_id", "seq"),
+    sa.Index("effects_turn", "turn_id"),
+    sa.Index("effects_tool", "tool", "proposed_at"),
+    sa.Index("effects_proposed", "proposed_at"),
+    sa.Index("effects_uncertain", "state", sqlite_where=sa.text("state = 'uncertain'"),
+             postgresql_where=sa.text("state = 'uncertain'")),
+)  # fmt: skip
+
+waits = sa.Table(
+    "waits",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("session_id"),
+    _text("turn_id"),
+    _text("effect_id"),
+    _text("kind"),  # approval question timer uncertain
+    _text("state"),  # open closed
+    _time("opened", nullable=False),
+    _time("deadline"),
+    sa.Column("approvers", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("not_own", sa.SmallInteger, nullable=False, server_default="0"),
+    _text("approved_by"),  # JSON list of person ids
+    _text("prompt"),
+    _maybe("schema"),  # JSON
+    _text("digest"),  # the digest on its card
+    _maybe("choice"),
+    _maybe("closed_by"),
+    _time("closed"),
+    _text("reason"),
+    _text("agent"),
+    _text("tool"),
+    _maybe("server"),
+    _maybe("plugin"),
+    _text("owner"),
+    sa.Column("private", sa.SmallInteger, nullable=False, server_default="0"),  # of the session
+    _text("title"),  # of the session
+    _text("search"),  # lower case: tool, agent, title, plugin, server, the arguments' text
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Index("waits_open", "opened", "id", "kind", "private", "owner",
+             sqlite_where=sa.text("state = 'open'"),
+             postgresql_where=sa.text("state = 'open'")),
+    sa.Index("waits_session", "session_id", "opened"),
+    sa.Index("waits_effect", "effect_id"),
+    sa.Index("waits_closed", "closed", "id"),
+)  # fmt: skip
+
+agents = sa.Table(
+    "agents",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    _text("manifest"),  # JSON
+    _text("digest"),
+    _text("by"),
+    _time("time", nullable=False),
+)
+
+policies = sa.Table(
+    "policies",
+    metadata,
+    sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+    _text("rules"),  # JSON
+    _text("by"),
+    _text("note"),
+    _time("time", nullable=False),
+)
+
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("name"),
+    _text("role"),
+    sa.Column("hash", sa.Text, nullable=False, unique=True),
+    _text("by"),
+    _time("made", nullable=False),
+    _time("revoked"),
+)
+
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column("session_id", sa.Text, primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    _text("fold"),  # version of the folding code that made it; another one is ignored
+    _text("state"),
+)
+
+# Bookkeeping ----------------------------------------------------------------------------------
+
+wakes = sa.Table(  # one row a session: may it move, when, and who holds it
+    "wakes",
+    metadata,
+    sa.Column("session_id", sa.Text, primary_key=True),
+    _time("due"),
+    _count("generation"),
+    _maybe("owner"),
+    _count("fence"),
+    _time("expires"),
+    sa.Index("wakes_due", "due", sqlite_where=sa.text("due IS NOT NULL AND owner IS NULL"),
+             postgresql_where=sa.text("due IS NOT NULL AND owner IS NULL")),
+    sa.Index("wakes_owner", "owner", sqlite_where=sa.text("owner IS NOT NULL"),
+             postgresql_where=sa.text("owner IS NOT NULL")),
+)  # fmt: skip
+
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("lock_key", sa.BigInteger, nullable=False),
+    _time("alive_until", nullable=False),
+)
+
+receipts = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("scope", sa.Text, primary_key=True),  # whose key: `person verb`
+    sa.Column("key", sa.Text, primary_key=True),
+    _text("request"),  # SHA-256 of what was asked
+    _text("answer"),  # JSON of what was answered
+    _time("time", nullable=False),
+)
+
+sign_ins = sa.Table(
+    "sign_ins",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),  # SHA-256 of the cookie's secret
+    _text("person"),
+    _text("role"),
+    _time("made", nullable=False),
+    _time("seen", nullable=False),
+    _time("ended"),
+)
+
+spent = sa.Table(  # single-use things that were used: sign-in links, decision tokens
+    "spent",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),  # SHA-256 of the token
+    _text("what"),
+    _text("by"),
+    _time("time", nullable=False),
+)
+
+listings = sa.Table(  # what the worker's catalog last found for an agent version
+    "listings",
+    metadata,
+    sa.Column("agent", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    _text("tools"),  # JSON list, see store/listings.py
+    _text("gaps"),  # JSON list of {source, message}
+    _time("time", nullable=False),
+)
+
+key_uses = sa.Table(
+    "key_uses",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _time("used", nullable=False),
+)
