@@ -1,0 +1,261 @@
+"""What an agent is: its manifest, read and checked as a whole, and how two versions differ."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from studio.core.rules import patterns, sources
+from studio.core.rules.conditions import same
+from studio.core.rules.errors import Invalid
+from studio.core.rules.events import Limit, Limits
+from studio.core.rules.reading import Faults, Reader, top
+
+LARGEST = 1024 * 1024
+DEEPEST = 64
+NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
+PROVIDERS = ("scripted", "chat")
+LIMITS = {
+    "steps": 1_000,
+    "calls": 10_000,
+    "active_seconds": 86_400,
+    "total_seconds": 366 * 86_400,
+}
+
+SchemaProblem = Callable[[Any], str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """An agent as it was written, checked. `data` is the whole JSON.
+
+    `model`, `tools` and `servers` are JSON as in `data`; `warnings` are sentences for its author.
+    """
+
+    name: str
+    description: str
+    instructions: str
+    model: Mapping[str, Any]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    servers: tuple[Mapping[str, Any], ...] = ()
+    plugins: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    output_schema: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
+    """The manifest, or Invalid with a sentence for each field, such as `tools[0].url`.
+
+    `schema_problem` says what is wrong with a JSON Schema, or None.
+    """
+    faults = Faults()
+    if fault := json_fault(manifest):
+        raise Invalid(f"The agent manifest {fault}.", fields={"": f"{fault}."})
+    reader = top(manifest, "", faults)
+    if reader is None:
+        raise Invalid("An agent manifest is a JSON object.", fields=faults.fields)
+    reader.known(
+        "name", "description", "instructions", "model", "tools", "servers", "plugins", "limits",
+        "output_schema",
+    )  # fmt: skip
+    name = reader.text("name", most=63, needed=True) or ""
+    if name and not NAME.fullmatch(name):
+        reader.fault("name", "must begin with a small letter and hold only a-z, 0-9 and -.")
+    description = reader.text("description", most=500, least=0) or ""
+    if "\n" in description or "\r" in description:
+        reader.fault("description", "must be one line.")
+    instructions = reader.text("instructions", most=LARGEST, least=0) or ""
+    model = _model(reader)
+    tools = sources.tools(reader, schema_problem)
+    servers = sources.servers(reader)
+    parsed = Manifest(
+        name=name, description=description, instructions=instructions, model=model,
+        tools=tools, servers=servers, plugins=_plugins(reader), limits=_limits(reader),
+        output_schema=_output_schema(reader, schema_problem),
+        warnings=() if instructions else ("It has no instructions for the model.",),
+        data=reader.value,
+    )  # fmt: skip
+    faults.check("The agent manifest")
+    return parsed
+
+
+def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What changed between two manifests (their JSON), one short line for each field."""
+    lines = []
+    for name in dict.fromkeys([*old, *new]):
+        before, after = old.get(name), new.get(name)
+        if same(before, after):
+            continue
+        if name in ("tools", "servers") and _are_named(before) and _are_named(after):
+            lines += _named_changes(name.removesuffix("s"), before or [], after or [])
+        elif isinstance(before, Mapping) and isinstance(after, Mapping):
+            lines += _field_changes(name, before, after)
+        else:
+            lines.append(_line(name, before, after))
+    return lines
+
+
+def json_fault(value: object) -> str | None:
+    """Why a value is no JSON that may be kept here, as the end of a sentence about it."""
+    stack: list[tuple[object, int]] = [(value, 0)]
+    size = 0
+    while stack:
+        item, depth = stack.pop()
+        if depth > DEEPEST:
+            return f"is nested more than {DEEPEST} levels deep"
+        if isinstance(item, Mapping):
+            stack += [(part, depth + 1) for pair in item.items() for part in pair]
+            if not all(isinstance(key, str) for key in item):
+                return "has a name that is not text"
+        elif isinstance(item, list):
+            stack += [(part, depth + 1) for part in item]
+        elif fault := _scalar_fault(item):
+            return fault
+        size += len(json.dumps(item)) if isinstance(item, str | int | float) else 2
+        if size > LARGEST:
+            return f"is larger than {LARGEST:,} bytes"
+    return None
+
+
+def _scalar_fault(item: object) -> str | None:
+    if isinstance(item, str):
+        if "\0" in item or any("\ud800" <= letter <= "\udfff" for letter in item):
+            return "has a null character or half of a character in a text"
+        return None
+    if isinstance(item, float) and not math.isfinite(item):
+        return "has a number that is not finite"
+    if isinstance(item, int) and abs(item) >= 10**300:
+        return "has a number of more than 300 digits"
+    if item is not None and not isinstance(item, bool | int | float):
+        return "has something that is not JSON"
+    return None
+
+
+def _model(reader: Reader) -> Mapping[str, Any]:
+    model = reader.object("model", needed=True)
+    if model is None:
+        return {}
+    provider = model.one_of("provider", PROVIDERS, needed=True)
+    if provider == "scripted":
+        model.known("provider", "name", "script")
+        model.text("name", most=200)
+        _script(model)
+    elif provider == "chat":
+        model.known("provider", "name", "base_url", "key", "timeout", "prices")
+        model.text("name", most=200, needed=True)
+        url = model.text("base_url", most=2_000, needed=True)
+        if url and (fault := sources.url_fault(url)):
+            model.fault("base_url", fault)
+        if model.has("key"):
+            sources.setting(model, "key", literal=False)
+        model.number("timeout", 1, 3_600)
+        if prices := model.object("prices"):
+            prices.known("input", "output", "cached")
+            for kind in ("input", "output", "cached"):
+                prices.number(kind, 0, 100_000)
+    return model.value
+
+
+def _script(model: Reader) -> None:
+    """Its outer shape; what a step may say is the provider's to know."""
+    for entry in model.objects("script", most=500):
+        entry.known("when", "steps")
+        when = entry.text("when", most=patterns.LONGEST_PATTERN, needed=True, least=0)
+        if when and (fault := patterns.check(when)):
+            entry.fault("when", f"{fault}.")
+        if not entry.has("steps"):
+            entry.fault("steps", "is needed.")
+        entry.objects("steps", most=1_000)
+
+
+def _plugins(reader: Reader) -> tuple[str, ...]:
+    names = reader.words("plugins", most=50)
+    if len(set(names)) < len(names):
+        reader.fault("plugins", "names a plugin twice.")
+    for index, name in enumerate(names):
+        if not NAME.fullmatch(name):
+            reader.faults.add(f"plugins[{index}]", "is not the name of a plugin.")
+    return names
+
+
+def _limits(reader: Reader) -> Limits:
+    limits = reader.object("limits")
+    if limits is None:
+        return Limits()
+    limits.known(*LIMITS)
+    given = {name: _limit(limits, name, most) for name, most in LIMITS.items()}
+    return Limits(**{name: limit for name, limit in given.items() if limit is not None})
+
+
+def _limit(limits: Reader, name: str, most: int) -> Limit | None:
+    if not isinstance(limits.value.get(name), Mapping):
+        value = limits.whole(name, 1, most)
+        return None if value is None else Limit(value=value)
+    limit = limits.object(name)
+    assert limit is not None, "it is an object"
+    limit.known("value", "hard")
+    if not limit.has("value"):
+        limit.fault("value", "is needed.")
+    value, hard = limit.whole("value", 1, most), limit.flag("hard")
+    return None if value is None else Limit(value=value, hard=hard is not False)
+
+
+def _output_schema(reader: Reader, schema_problem: SchemaProblem) -> Mapping[str, Any] | None:
+    schema = reader.object("output_schema")
+    if schema is None:
+        return None
+    if problem := schema_problem(schema.value):
+        reader.fault("output_schema", problem)
+    return schema.value
+
+
+def _are_named(value: object) -> bool:
+    return value is None or (
+        isinstance(value, list)
+        and all(isinstance(item, Mapping) and isinstance(item.get("name"), str) for item in value)
+    )
+
+
+def _named_changes(noun: str, before: list[Any], after: list[Any]) -> list[str]:
+    old = {item["name"]: item for item in before}
+    new = {item["name"]: item for item in after}
+    lines = [f"{noun} {name} added" for name in new if name not in old]
+    lines += [f"{noun} {name} removed" for name in old if name not in new]
+    for name in new:
+        if name in old and not same(old[name], new[name]):
+            lines += _field_changes(f"{noun} {name}", old[name], new[name])
+    if not lines:
+        lines.append(f"the order of {noun}s changed")
+    return lines
+
+
+def _field_changes(what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [
+        _line(f"{what}: {name}", before.get(name), after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if not same(before.get(name), after.get(name))
+    ]
+
+
+def _line(what: str, before: object, after: object) -> str:
+    if before is None:
+        return f"{what} added"
+    if after is None:
+        return f"{what} removed"
+    short = (bool, int, float)
+    if isinstance(before, short) or isinstance(after, short) or _is_short(before, after):
+        return f"{what} changed from {_shown(before)} to {_shown(after)}"
+    return f"{what} changed"
+
+
+def _is_short(before: object, after: object) -> bool:
+    return all(isinstance(text, str) and len(text) <= 60 for text in (before, after))
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:79]}…"
