@@ -206,6 +206,11 @@ class Settings:
         return self.url.startswith("https://")
 
     @property
+    def own_url(self) -> str:
+        """The address by which this machine itself reaches the studio."""
+        return f"http://{_joined(_reachable(self.host), self.port)}"
+
+    @property
     def cli_key_file(self) -> Path:
         """Where the server leaves the key of this machine's commands."""
         return self.data / "cli.key"
@@ -214,7 +219,8 @@ class Settings:
         """Whether a Host header names this studio; the rest is another site's page asking."""
         header = header.lower()
         name, port = _split(header)
-        own = (*self.hosts, urlsplit(self.url).netloc, _joined(self.host, self.port))
+        near = [_joined(host, self.port) for host in (self.host, _reachable(self.host))]
+        own = (*self.hosts, urlsplit(self.url).netloc, *near)
         for allowed in own:
             allowed_name, allowed_port = _split(allowed)
             if name == allowed_name and allowed_port in ("", "0", port or self._usual_port):

@@ -5,7 +5,3 @@ its endpoints as values. `bodies` and `answers` say what comes in and goes out, 
 renders and describes them, and `openapi` writes the document from those same values. `endpoint`
 carries a request from the wire to the handler and back; `errors` says what each error looks like.
 """
-
-from studio.api.routes import app
-
-__all__ = ["app"]

@@ -1,0 +1,67 @@
+"""What a command is handed: the arguments, the settings, the terminal and a client."""
+
+import argparse
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from api_client import Client
+from studio.cli.terminal import Terminal
+from studio.core.rules.errors import Denied, Unknown
+from studio.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One run of one command."""
+
+    environ: Mapping[str, str]
+    terminal: Terminal
+    given: argparse.Namespace
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, read when first needed; misspelt ones are told."""
+        settings = Settings.from_env(self.environ)
+        for warning in settings.warnings:
+            self.terminal.warn(warning)
+        return settings
+
+    @property
+    def as_json(self) -> bool:
+        """The answer is for a program."""
+        return bool(self.given.json)
+
+    def client(self) -> Client:
+        """A client of the studio that is meant.
+
+        With STUDIO_API_KEY it is the one at STUDIO_URL. Without, it is this machine's own, by the
+        key that its server left; that key is sent nowhere else.
+        """
+        settings = self.settings
+        if settings.api_key:
+            return Client(settings.url, key=settings.api_key)
+        return Client(settings.own_url, key=_local_key(settings.cli_key_file))
+
+
+def _local_key(path: Path) -> str:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            key = file.read().strip()
+    except FileNotFoundError:
+        raise Unknown(
+            "There is no key to ask with: no studio was started with the data folder "
+            f"{path.parent}. Start one with `studio up`, or set STUDIO_URL and STUDIO_API_KEY.",
+            code="key.missing",
+        ) from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise Denied(
+            f"{path} can be read by others on this machine, so it is not used. Revoke that key, "
+            f"then run: rm {path}, and start the studio again.",
+            code="key.open",
+        )
+    return key

@@ -1,0 +1,66 @@
+"""Reads the command line, runs one command, and says in words what went wrong."""
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+import api_client
+from studio.cli import agents, approvals, keys, server, sessions
+from studio.cli.command import Command, parser_of
+from studio.cli.context import Context
+from studio.cli.terminal import Terminal
+from studio.core.rules.errors import Invalid, StudioError
+
+COMMANDS: tuple[Command, ...] = (
+    *server.COMMANDS,
+    *agents.COMMANDS,
+    *sessions.COMMANDS,
+    *approvals.COMMANDS,
+    *keys.COMMANDS,
+)
+INTERRUPTED = 130
+OS_WORDS = {
+    errno.EACCES: "You have no permission for it.",
+    errno.EPERM: "You have no permission for it.",
+    errno.ENOSPC: "The disk is full. Make room and try again.",
+    errno.EROFS: "It is on a disk that cannot be written to.",
+    errno.ENOENT: "There is no such file or folder.",
+    errno.EADDRINUSE: "Another program has the address. Stop it, or set STUDIO_PORT.",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    terminal = Terminal.standard(os.environ)
+    given = parser_of(COMMANDS).parse_args(argv)
+    try:
+        code: int = given.run(Context(environ=os.environ, terminal=terminal, given=given)) or 0
+        sys.stdout.flush()
+    except (StudioError, api_client.StudioError) as error:
+        terminal.fail(_words(error))
+        return 1
+    except KeyboardInterrupt:
+        terminal.fail("Stopped.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
+        return 1
+    except OSError as error:
+        terminal.fail(_os_words(error))
+        return 1
+    return code
+
+
+def _words(error: StudioError | api_client.StudioError) -> str:
+    message = str(getattr(error, "message", error))
+    if isinstance(error, Invalid) and error.code == "settings.invalid":
+        return message  # it lists its fields already
+    fields = getattr(error, "fields", {})
+    return "\n".join([message, *(f"  {path}: {words}" for path, words in fields.items())])
+
+
+def _os_words(error: OSError) -> str:
+    what = f"{error.filename}: " if error.filename else ""
+    known = OS_WORDS.get(error.errno or 0)
+    return f"{what}{error.strerror or error}." + (f" {known}" if known else "")
