@@ -5,11 +5,26 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from studio.core.clock import Clock
+from studio.core.projections import (
+    agents,
+    calls,
+    cards,
+    facts,
+    health,
+    home,
+    people,
+    policy,
+    session,
+    sessions,
+    timeline,
+    waits,
+)
 from studio.core.projections.agents import (
     AgentBrief,
     AgentRow,
@@ -18,30 +33,32 @@ from studio.core.projections.agents import (
     ToolView,
     VersionRow,
 )
-from studio.core.projections.calls import CallRow, RecordedCall
+from studio.core.projections.calls import CallRow
 from studio.core.projections.cards import Card, Decision
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
-from studio.core.projections.pages import Page
+from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.policy import PolicyView, RuleRow
-from studio.core.projections.sessions import LimitUse, SessionRow, SessionView, TurnRow
+from studio.core.projections.session import LimitUse, SessionView
+from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Line, Timeline
-from studio.core.projections.waits import Pending, WaitRow
+from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
+from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
-
-if TYPE_CHECKING:
-    from studio.core.store.db import Db
-    from studio.core.store.feed import Feed
-    from studio.core.store.journal import Journal
+from studio.core.store.db import Db
+from studio.core.store.feed import Feed
+from studio.core.store.journal import Journal
 
 __all__ = [
     "AgentBrief", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow", "Follow",
     "GapView", "Home", "KeyRow", "LimitUse", "Line", "Page", "Pending", "PolicyView", "Reader",
-    "RecordedCall", "RuleRow", "SessionRow", "SessionView", "Timeline", "ToolView", "TurnRow",
-    "VersionRow", "WaitRow",
+    "RuleRow", "SessionRow", "SessionView", "Timeline", "ToolView", "TurnRow", "VersionRow",
+    "WaitRow",
 ]  # fmt: skip
+
+DAY = 86_400_000
 
 
 class Follow(Protocol):
@@ -53,23 +70,22 @@ class Follow(Protocol):
 
 
 class Reader:
-    """Questions over one store. `now` gives the time in ms, UTC; `folder` holds the data."""
+    """Questions over one store. `data` is the folder that holds it."""
 
-    def __init__(
-        self, db: "Db", journal: "Journal", feed: "Feed", *, now: Callable[[], int], folder: Path
-    ) -> None:
+    def __init__(self, *, db: Db, journal: Journal, feed: Feed, clock: Clock, data: Path) -> None:
         self._db, self._journal, self._feed = db, journal, feed
-        self._now, self._folder = now, folder
+        self._clock, self._data = clock, data
 
     # What needs a person ----------------------------------------------------------------------
 
     async def home(self, person: Person, *, since: int | None = None) -> Home:
         """The first page. `since` (ms) is where the day began; without it, 24 hours ago."""
-        raise NotImplementedError
+        begun = self._clock.now() - DAY if since is None else since
+        return await self._db.read(lambda conn: home.view(conn, person, begun))
 
     async def pending(self, person: Person) -> Pending:
         """How much waits for people; cheap enough for every page."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: waits.count(conn, person).pending)
 
     async def waits(
         self, person: Person, *, state: str = "open", kind: str = "", agent: str = "",
@@ -80,15 +96,26 @@ class Reader:
 
         Without `kind`: everything that stands on a person (timers only when asked for).
         """
-        raise NotImplementedError
+        asked = Asked(
+            state=state, kind=kind, agent=agent, tool=tool, plugin=plugin,
+            older_than_ms=older_than_ms, q=q, session_id=session_id,
+        )  # fmt: skip
+        now, patience = self._clock.now(), self._patience()
+        return await self._db.read(
+            lambda conn: waits.page(
+                conn, person, asked, now=now, limit=limit, cursor=cursor, patience=patience
+            )
+        )
 
     async def wait(self, person: Person, wait_id: str) -> Card:
         """Everything the card of this wait shows to this person."""
-        raise NotImplementedError
+        now = self._clock.now()
+        return await self._db.read(lambda conn: cards.one(conn, person, wait_id, now))
 
     async def cards(self, person: Person, session_id: str) -> list[Card]:
         """The open waits of a session that stand on a person, in the order they opened."""
-        raise NotImplementedError
+        now = self._clock.now()
+        return await self._db.read(lambda conn: cards.of_session(conn, person, session_id, now))
 
     # Sessions ---------------------------------------------------------------------------------
 
@@ -98,99 +125,127 @@ class Reader:
     ) -> Page[SessionRow]:  # fmt: skip
         """Sessions, the one started last first: an order that never changes under a cursor.
 
-        `needs`: held, questions, uncertain, or any of the three ("any").
+        `needs`: held, questions, uncertain, or any of the three ("any"). Each word of `q` is in
+        the session's title, agent, owner, tools or last failure, or begins its id.
         """
-        raise NotImplementedError
+        patience = self._patience()
+        return await self._db.read(
+            lambda conn: sessions.page(
+                conn, person, q=q, agent=agent, status=status, needs=needs, limit=limit,
+                cursor=cursor, patience=patience,
+            )
+        )  # fmt: skip
 
     async def session(self, person: Person, session_id: str) -> SessionView:
         """One session with its newest turns, limits and agent."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: session.view(conn, person, session_id))
 
     async def timeline(
         self, person: Person, session_id: str, *, before: int | None = None,
         after: int | None = None, limit: int = 100,
     ) -> Timeline:  # fmt: skip
         """A window of lines, oldest first: the newest, those before, or those after a seq."""
-        raise NotImplementedError
+        return await self._db.read(
+            lambda conn: timeline.window(
+                conn, person, session_id, before=before, after=after, limit=limit
+            )
+        )
 
     async def lines(
         self, person: Person, session_id: str, effects: Collection[str], seqs: Collection[int]
     ) -> list[Line]:
         """Snapshots of the lines of these effects (calls) and of these seqs, oldest first."""
-        raise NotImplementedError
+        return await self._db.read(
+            lambda conn: timeline.some(conn, person, session_id, effects, seqs)
+        )
 
     async def calls(
         self, person: Person, session_id: str, *, before: int | None = None, limit: int = 200
     ) -> list[CallRow]:
-        """The newest calls of a session (before that seq), light, oldest first."""
-        raise NotImplementedError
+        """The newest tool calls of a session (before that seq), light, oldest first."""
+        return await self._db.read(
+            lambda conn: calls.page(conn, person, session_id, before=before, limit=limit)
+        )
 
     async def call(self, person: Person, effect_id: str) -> CallRow:
         """One effect with its contents."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: calls.one(conn, person, effect_id))
 
     async def events(
         self, person: Person, session_id: str, *, after: int = 0, limit: int = 200
     ) -> list[EventRow]:
         """Facts with a seq above `after`, oldest first."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: facts.after(conn, person, session_id, after, limit))
 
     async def events_before(
         self, person: Person, session_id: str, *, before: int | None = None, limit: int = 200
     ) -> list[EventRow]:
         """The newest facts, or those with a seq below `before`; oldest first."""
-        raise NotImplementedError
+        return await self._db.read(
+            lambda conn: facts.before(conn, person, session_id, before, limit)
+        )
 
     async def blob(self, person: Person, hash: str, session_id: str) -> bytes:
         """The bytes of a large value that a fact of this session refers to."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: facts.blob(conn, person, session_id, hash))
 
     # Agents, policy, keys -----------------------------------------------------------------------
 
     async def agents(self, person: Person) -> list[AgentRow]:
         """The newest version of every agent, by name."""
-        raise NotImplementedError
+        return await self._db.read(agents.rows)
 
     async def agent(self, person: Person, name: str, version: int | None = None) -> AgentView:
         """One version of an agent (without `version` the newest) with its tools as last found."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: agents.view(conn, name, version))
 
     async def policy(self, person: Person, version: int | None = None) -> PolicyView:
         """One version of the policy, without `version` the one in force."""
-        raise NotImplementedError
-
-    async def recorded_calls(self, person: Person, *, limit: int = 1000) -> list[RecordedCall]:
-        """The newest calls over all sessions, for a dry run of the policy."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: policy.view(conn, version))
 
     async def keys(self, person: Person) -> list[KeyRow]:
         """Every application key, the newest first; for admins."""
-        raise NotImplementedError
+        return await self._db.read(lambda conn: people.keys(conn, person))
 
     # Live -----------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def follow(self) -> AsyncIterator[Follow]:
         """Follow the store: `await it.get()` gives the ids of the sessions that grew."""
-        async with self._feed.subscribe() as subscription:
-            yield subscription
+        async with self._feed.subscribe() as grown:
+            yield grown
 
     def draft(self, session_id: str) -> tuple[str, str] | None:
         """(effect id, text) of the reply that is being written, or None. Not a fact."""
         return self._feed.draft(session_id)
 
+    def progress(self, session_id: str) -> dict[str, tuple[float, float | None, str]]:
+        """(done, total or None, words) of calls that tell how far they are, by effect id."""
+        return self._feed.progress(session_id)
+
     async def facts_after(self, session_id: str, seq: int, limit: int = 200) -> list[Fact]:
         """Facts of a session behind `seq`, for a stream that checked the person when it opened."""
-        raise NotImplementedError
+        return await self._db.read(
+            lambda conn: self._journal.facts(conn, session_id, after=seq, limit=limit)
+        )
+
+    # The store ----------------------------------------------------------------------------------
 
     async def position(self) -> int:
         """The position of the store's newest fact."""
-        raise NotImplementedError
+        return await self._db.read(health.position)
 
     async def health(self) -> dict[str, Any]:
-        """How the store does, in figures."""
-        raise NotImplementedError
+        """How the store does, in figures (see `projections.health`)."""
+        return await health.figures(self._db, self._clock.now(), self._data)
 
     async def ready(self) -> dict[str, Any]:
         """Whether requests can be answered: {"ready": bool, "why": sentence or None}."""
-        raise NotImplementedError
+        try:
+            await self.position()
+        except Unavailable as error:
+            return {"ready": False, "why": error.message}
+        return {"ready": True, "why": None}
+
+    def _patience(self) -> Patience:
+        return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())

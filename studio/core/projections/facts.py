@@ -1,7 +1,24 @@
 """Facts of one session as they were recorded, for the record page and for programs."""
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.projections import pages, sessions
+from studio.core.rules.access import Person
+from studio.core.rules.errors import NotFound
+from studio.core.store import blobs, tables
+
+LIMIT_MOST = 1000
+HASH = re.compile(r"[0-9a-f]{64}")
+_NAMES = (
+    "seq", "position", "id", "time", "type", "actor", "evidence", "turn_id", "effect_id", "payload",
+)  # fmt: skip
+
+c = tables.events.c
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,3 +35,46 @@ class EventRow:
     turn_id: str | None
     effect_id: str | None
     payload: dict[str, Any]
+
+
+def after(
+    conn: sa.Connection, person: Person, session_id: str, seq: int, limit: int
+) -> list[EventRow]:
+    """Facts behind a seq, oldest first: two statements."""
+    query = _of(conn, person, session_id).where(c.seq > seq).order_by(c.seq)
+    return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
+
+
+def before(
+    conn: sa.Connection, person: Person, session_id: str, seq: int | None, limit: int
+) -> list[EventRow]:
+    """The newest facts, or those before a seq; oldest first: two statements."""
+    query = _of(conn, person, session_id).order_by(c.seq.desc())
+    if seq is not None:
+        query = query.where(c.seq < seq)
+    rows = sessions.rows(conn, query.limit(_size(limit)))
+    return [_row(row) for row in reversed(rows)]
+
+
+def blob(conn: sa.Connection, person: Person, session_id: str, hash: str) -> bytes:
+    """The bytes of a large value, if a fact of this session refers to it: three statements."""
+    sessions.head(conn, person, session_id)
+    refers = sa.select(1).where(c.session_id == session_id, c.payload.contains(f'"{hash}"'))
+    known = HASH.fullmatch(hash) and conn.execute(refers.limit(1)).first()
+    data = blobs.read(conn, hash) if known else None
+    if data is None:
+        raise NotFound("This session has no such content.", code="content.not_found")
+    return data
+
+
+def _of(conn: sa.Connection, person: Person, session_id: str) -> sa.Select[Any]:
+    sessions.head(conn, person, session_id)
+    return sa.select(*(c[name] for name in _NAMES)).where(c.session_id == session_id)
+
+
+def _size(limit: int) -> int:
+    return pages.size(limit, most=LIMIT_MOST)
+
+
+def _row(row: sa.RowMapping) -> EventRow:
+    return EventRow(**{**row, "payload": json.loads(row["payload"])})

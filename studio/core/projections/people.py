@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
+from studio.core.rules.access import Person, needs
+from studio.core.store import people
+
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
@@ -14,3 +19,16 @@ class KeyRow:
     made: int
     used: int | None
     revoked: int | None
+
+
+def keys(conn: sa.Connection, person: Person) -> list[KeyRow]:
+    """Every key, the newest first; for admins: one statement."""
+    needs(person, "admin", "see the application keys")
+    rows = [
+        KeyRow(
+            id=key.id, name=key.name, role=key.role, by=key.by, made=key.made, used=key.used,
+            revoked=key.revoked,
+        )
+        for key in people.list_keys(conn)
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: (row.made, row.id), reverse=True)

@@ -1,11 +1,37 @@
 """The timeline of a session: one line a fact that opens one, in windows by its sequence number."""
 
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sqlalchemy as sa
+
+from studio.core.projections import calls, pages, sessions, waits
 from studio.core.projections.calls import CallRow
 from studio.core.projections.waits import WaitRow
+from studio.core.rules import contents
+from studio.core.rules import events as e
+from studio.core.rules.access import Person
 from studio.core.rules.events import Content, Usage
+from studio.core.store import tables
+
+LIMIT_MOST = 500
+KINDS = {
+    e.MessageAccepted.TYPE: "person",
+    e.ModelReplied.TYPE: "agent",
+    e.CallProposed.TYPE: "call",
+    e.ModelFailed.TYPE: "model_failed",
+    e.ModelUncertain.TYPE: "model_uncertain",
+    e.LimitReached.TYPE: "limit",
+    e.TurnCompleted.TYPE: "completed",
+    e.TurnFailed.TYPE: "failed",
+    e.TurnCancelled.TYPE: "cancelled",
+}
+LOST = "The model call was out when the worker stopped. It may have been billed; it is asked again."
+
+c, t = tables.events.c, tables.turns.c
+opens_a_line = c.line == sa.literal_column("1")  # as in the index, to the letter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +65,8 @@ class Timeline:
     """A window of lines, oldest first, and where it ends.
 
     `seq` is the session's newest fact at this very read: the cursor of the live stream. `position`
-    is the position of that fact. `first_seq` is the first line's, for `before`.
+    is the position of that fact. `first_seq` and `last_seq` are those of the lines, for `before`
+    and `after`.
     """
 
     lines: tuple[Line, ...]
@@ -49,3 +76,118 @@ class Timeline:
     last_seq: int | None
     seq: int
     position: int
+
+
+def window(
+    conn: sa.Connection, person: Person, session_id: str, *, before: int | None,
+    after: int | None, limit: int,
+) -> Timeline:  # fmt: skip
+    """The newest lines, those before a seq, or those after one: four statements."""
+    count = pages.size(limit, most=LIMIT_MOST)
+    head = sessions.head(conn, person, session_id, *_outside(before, after))
+    query = _lines().where(c.session_id == session_id, opens_a_line)
+    if before is not None:
+        query = query.where(c.seq < before)
+    if after is not None:
+        query = query.where(c.seq > after)
+    order = c.seq if after is not None else c.seq.desc()
+    found = sessions.rows(conn, query.order_by(order).limit(count + 1))
+    more, found = len(found) > count, found[:count]
+    if after is None:
+        found.reverse()
+    lines = _made(conn, session_id, found)
+    return Timeline(
+        lines=tuple(lines),
+        has_earlier=more if after is None else bool(head["earlier"]),
+        has_later=more if after is not None else bool(head["later"]),
+        first_seq=lines[0].seq if lines else None,
+        last_seq=lines[-1].seq if lines else None,
+        seq=head["seq"], position=head["position"],
+    )  # fmt: skip
+
+
+def some(
+    conn: sa.Connection, person: Person, session_id: str, effects: Collection[str],
+    seqs: Collection[int],
+) -> list[Line]:  # fmt: skip
+    """The lines of these effects and of these seqs, oldest first: at most five statements."""
+    sessions.head(conn, person, session_id)
+    found: dict[int, sa.RowMapping] = {}
+    if seqs:
+        query = _lines().where(c.session_id == session_id, c.seq.in_(list(seqs)))
+        found |= {row["seq"]: row for row in sessions.rows(conn, query) if row["line"]}
+    if effects:
+        # by the effect alone, so that no planner walks the session's lines instead
+        query = _lines().where(c.effect_id.in_(list(effects)))
+        found |= {
+            row["seq"]: row
+            for row in sessions.rows(conn, query)
+            if row["line"] and row["session_id"] == session_id
+        }
+    return _made(conn, session_id, [found[seq] for seq in sorted(found)])
+
+
+def _outside(before: int | None, after: int | None) -> list[sa.ColumnElement[Any]]:
+    """Whether there are lines on the far side of where the window begins."""
+    mine = sa.select(1).where(c.session_id == tables.sessions.c.id, opens_a_line)
+    earlier = sa.exists(mine.where(c.seq <= (after or 0)))
+    later = sa.exists(mine.where(c.seq >= before)) if before is not None else sa.false()
+    return [earlier.label("earlier"), later.label("later")]
+
+
+def _lines() -> sa.Select[Any]:
+    return sa.select(
+        c.session_id, c.seq, c.time, c.type, c.line, c.turn_id, c.effect_id, c.payload, t.number
+    ).join_from(tables.events, tables.turns, t.id == c.turn_id)
+
+
+def _made(conn: sa.Connection, session_id: str, found: Sequence[sa.RowMapping]) -> list[Line]:
+    """Lines with the calls and waits they show: two statements."""
+    proposed = [row["effect_id"] for row in found if row["type"] == e.CallProposed.TYPE]
+    of_effects = calls.full(conn, session_id, proposed)
+    of_waits = waits.newest_of(conn, of_effects)
+    return [_line(row, of_effects, of_waits) for row in found]
+
+
+def _line(row: sa.RowMapping, of_effects: dict[str, CallRow], of_waits: dict[str, WaitRow]) -> Line:
+    payload: dict[str, Any] = json.loads(row["payload"])
+    effect_id = row["effect_id"]
+    is_call = row["type"] == e.CallProposed.TYPE
+    content = _content(payload.get("text") or payload.get("output"))
+    usage = payload.get("usage")
+    return Line(
+        seq=row["seq"], time=row["time"], kind=KINDS[row["type"]], turn_id=row["turn_id"],
+        turn_number=row["number"], effect_id=effect_id, content=content,
+        text=_text(row["type"], payload, content), by=payload.get("by"),
+        call=of_effects[effect_id] if is_call else None,
+        wait=of_waits.get(effect_id) if is_call else None,
+        code=payload.get("code") or payload.get("limit", ""),
+        message=payload.get("message") or "", usage=Usage(**usage) if usage else None,
+        payload=payload,
+    )  # fmt: skip
+
+
+def _content(made: dict[str, Any] | None) -> Content | None:
+    return Content(**made) if made else None
+
+
+def _text(kind: str, payload: dict[str, Any], content: Content | None) -> str:
+    if content is not None:
+        return contents.words(content)
+    match kind:
+        case e.CallProposed.TYPE:
+            return str(payload["tool"])
+        case e.ModelUncertain.TYPE:
+            return LOST
+        case e.LimitReached.TYPE:
+            return _limit(payload)
+        case e.TurnCancelled.TYPE:
+            return str(payload["reason"])
+        case _:
+            return str(payload.get("message", ""))
+
+
+def _limit(payload: dict[str, Any]) -> str:
+    name = payload["limit"].replace("_", " ")
+    then = "It stops here." if payload["hard"] else "It goes on."
+    return f"The turn reached its limit: {payload['value']:,} {name}. {then}"

@@ -1,0 +1,102 @@
+"""One session as its page shows it: newest turns, what is used of its limits, its agent."""
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.projections import agents, sessions
+from studio.core.projections.agents import AgentBrief
+from studio.core.projections.sessions import SessionRow, TurnRow
+from studio.core.rules.access import Person
+from studio.core.store import tables
+
+TURNS_SHOWN = 20
+
+s, t, e = tables.sessions.c, tables.turns.c, tables.events.c
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitUse:
+    """How much of a limit the newest turn has used, from recorded facts alone.
+
+    `name` is steps, calls, active_seconds or total_seconds; `unit` is steps, calls or seconds.
+    """
+
+    name: str
+    used: int
+    value: int
+    hard: bool
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionView:
+    """A session's page: its row, newest turn, limits, agent, newest 20 turns (newest first).
+
+    `seq` is the session's newest fact at this very read, `position` the store's.
+    """
+
+    row: SessionRow
+    turn: TurnRow | None
+    limits: tuple[LimitUse, ...]
+    agent: AgentBrief
+    turns: tuple[TurnRow, ...]
+    seq: int
+    position: int
+
+
+_TURN_COLUMNS = [t[field.name] for field in fields(TurnRow)]
+
+
+def view(conn: sa.Connection, person: Person, session_id: str) -> SessionView:
+    """The session's page: four statements."""
+    newest = sa.select(tables.positions.c.last).scalar_subquery().label("newest")
+    row = (
+        conn.execute(
+            sa.select(*sessions.COLUMNS, newest).where(
+                s.id == session_id, *sessions.visible(person)
+            )
+        )
+        .mappings()
+        .one_or_none()
+    )
+    if row is None:
+        raise sessions.not_found()
+    session = sessions.of(row)
+    turns = _turns(conn, session_id)
+    turn = turns[0] if turns else None
+    return SessionView(
+        row=session, turn=turn, turns=turns, seq=session.seq, position=row["newest"],
+        limits=_limits(conn, session, turn),
+        agent=agents.brief(conn, session.agent, session.agent_version),
+    )  # fmt: skip
+
+
+def _turns(conn: sa.Connection, session_id: str) -> tuple[TurnRow, ...]:
+    query = sa.select(*_TURN_COLUMNS).where(t.session_id == session_id)
+    rows = sessions.rows(conn, query.order_by(t.number.desc()).limit(TURNS_SHOWN))
+    return tuple(TurnRow(**{**row, "cost_known": bool(row["cost_known"])}) for row in rows)
+
+
+def _limits(conn: sa.Connection, session: SessionRow, turn: TurnRow | None) -> tuple[LimitUse, ...]:
+    """The limits stand in the session's first fact."""
+    payload = conn.execute(
+        sa.select(e.payload).where(e.session_id == session.id, e.seq == 1)
+    ).scalar_one()
+    allowed: dict[str, dict[str, Any]] = json.loads(payload).get("limits", {})
+    used = {
+        "steps": turn.steps if turn else 0,
+        "calls": turn.calls if turn else 0,
+        "active_seconds": turn.active // 1000 if turn else 0,
+        "total_seconds": ((turn.ended or session.last) - turn.opened) // 1000 if turn else 0,
+    }
+    return tuple(
+        LimitUse(
+            name=name, used=used[name], value=limit["value"], hard=limit["hard"],
+            unit=name if name in ("steps", "calls") else "seconds",
+        )
+        for name, limit in ((name, allowed.get(name)) for name in used)
+        if limit is not None
+    )  # fmt: skip
