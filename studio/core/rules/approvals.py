@@ -23,7 +23,8 @@ PAST = {
 class Answer:
     """What a person says. `digest` is the one on the card they saw.
 
-    `arguments` (with `digest_decided` over them) are edited ones; `answer` is that of a question.
+    `arguments` (with `digest_decided` over them) are edited ones, and `ruling` is what the policy
+    says of them; `answer` is that of a question.
     """
 
     choice: e.Choice
@@ -32,6 +33,7 @@ class Answer:
     reason: str = ""
     arguments: e.Content | None = None
     digest_decided: str = ""
+    ruling: e.Ruling | None = None
     answer: e.Content | None = None
 
 
@@ -40,7 +42,7 @@ def decide(session: Session, wait_id: str, given: Answer, now: int) -> list[e.Ev
     turn = session.turn
     wait = turn.waits.get(wait_id) if turn else None
     if turn is None or wait is None or turn.is_over:
-        return _settle_past(session, wait_id, given)
+        return _settle_past(session, wait_id, given, now)
     _must_be_open(wait, now)
     if given.choice not in ANSWERS[wait.kind]:
         raise wrong_choice(wait.kind, given.choice)
@@ -119,6 +121,7 @@ def _approval(session: Session, turn: Turn, wait: Wait, call: Call, given: Answe
             "The policy does not let you decide calls of your own session. Ask somebody else.",
             code="decision.own",
         )
+    _must_not_be_stricter(wait, given.ruling)
     earlier = () if given.arguments is not None else wait.approved_by
     if given.by in earlier:
         raise Denied(
@@ -129,6 +132,21 @@ def _approval(session: Session, turn: Turn, wait: Wait, call: Call, given: Answe
     closes = len(earlier) + 1 >= wait.approvers
     decided = given.digest_decided if given.arguments is not None else call.decided
     return [_decision(turn.id, call.effect_id, wait.id, given, closes=closes, decided=decided)]
+
+
+def _must_not_be_stricter(wait: Wait, edited: e.Ruling | None) -> None:
+    """An edit cannot take a call past a rule that asks more than this card does."""
+    if edited is None:
+        return
+    if edited.approvers > wait.approvers or (edited.not_own and not wait.not_own):
+        raise Refused(
+            "The policy is stricter with the edited call than this card is: it wants "
+            f"{edited.approvers} approval{'s' if edited.approvers != 1 else ''}"
+            + (", none by whose session it is" if edited.not_own else "")
+            + ". Nothing was decided. Deny it and say in the reason what to propose instead.",
+            code="arguments.stricter",
+            details={"approvers": edited.approvers, "not_own": edited.not_own},
+        )
 
 
 def _question(turn: Turn, wait: Wait, call: Call, given: Answer) -> list[e.Event]:
@@ -147,13 +165,13 @@ def _question(turn: Turn, wait: Wait, call: Call, given: Answer) -> list[e.Event
     ]
 
 
-def _settle_past(session: Session, wait_id: str, given: Answer) -> list[e.Event]:
+def _settle_past(session: Session, wait_id: str, given: Answer, now: int) -> list[e.Event]:
     """Settle an uncertain call whose turn is over: it can no longer be sent."""
     item: Unsettled | None = session.unsettled.get(wait_id)
     if item is None:
-        wait = session.turn.waits.get(wait_id) if session.turn else None
-        if wait is not None and not wait.is_open:
-            raise decided_already(str(wait.choice), str(wait.closed_by), wait.closed or 0)
+        turns = [*session.past, *([session.turn] if session.turn else [])]
+        for wait in [turn.waits[wait_id] for turn in turns if wait_id in turn.waits]:
+            _must_be_open(wait, now)
         raise NotFound("This call is no longer waiting: its turn is over.", code="wait.not_found")
     if given.choice not in ("ran", "did_not_run"):
         raise Refused(

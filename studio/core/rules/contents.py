@@ -52,7 +52,8 @@ def shorten(content: Content) -> Content:
 def words(content: Content) -> str:
     """The text a model or person reads: the whole, or head and tail with what is left out."""
     if content.stored:
-        left = content.size - len(content.head.encode()) - len(content.tail.encode())
+        shown = (content.head + content.tail).encode("utf-8", "surrogatepass")
+        left = content.size - len(shown)
         note = (
             f"\n[… {max(left, 0):,} of {content.size:,} bytes left out, sha256 {content.hash} …]\n"
         )

@@ -1,7 +1,7 @@
 """How much of the past the model is shown, and in what words.
 
 The talk of the last turns within the window (`session.WINDOW_TURNS`), whole turns only. Every call
-has exactly one result before the next message, whatever became of it.
+has exactly one result before the next message, whatever became of it; doubt is shown as doubt.
 """
 
 import json
@@ -59,7 +59,7 @@ def _arguments(proposed: Content) -> Any:
 
 
 def _result(call: Call) -> Said:
-    failed = call.state != "succeeded" and not (call.state == "uncertain" and call.settled)
+    failed = call.state != "succeeded" and not call.said_to_run
     return Said(
         role="tool", text=result_words(call), call_id=call.provider_call_id, name=call.tool,
         failed=failed,
@@ -69,7 +69,7 @@ def _result(call: Call) -> Said:
 def result_words(call: Call) -> str:
     """The one result of a call in words for the model; a person's edit is always said."""
     text = _outcome_words(call)
-    if call.edited_by and call.state in ("succeeded", "failed", "uncertain"):
+    if call.edited_by and (call.sends or call.state == "succeeded"):
         used = json.dumps(_arguments(call.arguments), ensure_ascii=False)
         return f"[A person changed the arguments before this ran. It ran with: {used}]\n{text}"
     return text
@@ -87,7 +87,7 @@ def _outcome_words(call: Call) -> str:
             return f"Denied by {who}; it did not run. {call.message}"
         case "cancelled":
             return f"Not run. {call.message}"
-        case "uncertain" if call.settled and call.on_uncertain == "ask":
+        case "uncertain" if call.said_to_run:
             return f"A person says that it ran; its result is not known. {call.message}"
         case _:
             return (

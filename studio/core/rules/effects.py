@@ -5,6 +5,7 @@ from studio.core.rules import ids
 from studio.core.rules.session import Call, Turn
 
 SENDS = 3
+INTERRUPTED = "tool.interrupted"
 
 
 def recover(turn: Turn, call: Call) -> list[e.Event]:
@@ -42,6 +43,6 @@ def uncertain(turn: Turn, call: Call, reason: str) -> list[e.Event]:
 def _interrupted(turn: Turn, call: Call, words: str = "") -> e.CallFailed:
     times = "once" if call.sends == 1 else f"{call.sends} times under the same key"
     return e.CallFailed(
-        turn_id=turn.id, effect_id=call.effect_id, code="tool.interrupted",
+        turn_id=turn.id, effect_id=call.effect_id, code=INTERRUPTED,
         message=f"Sent {times} and never heard back; it may have run. {words}".strip(),
     )  # fmt: skip

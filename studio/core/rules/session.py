@@ -77,6 +77,11 @@ class Call:
         """It has its one result for the model."""
         return self.state in FINAL or (self.state == "uncertain" and self.settled)
 
+    @property
+    def said_to_run(self) -> bool:
+        """Its outcome was never recorded, and a person says that it ran."""
+        return self.state == "uncertain" and self.settled and self.on_uncertain == "ask"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
@@ -100,7 +105,11 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """A turn: from a message to its end. `calls` maps effect id to call, in order of proposal."""
+    """A turn: from a message to its end. `calls` maps effect id to call, in order of proposal.
+
+    Active is the time (ms) in which a model call or a call was out; `active_since` is set while one
+    is. The time until a lost one was found is left out: nobody worked while the worker was dead.
+    """
 
     id: str
     number: int
@@ -124,6 +133,13 @@ class Turn:
     def is_over(self) -> bool:
         """It has ended, one way or another."""
         return self.status in ENDED
+
+    def out(self) -> set[str]:
+        """The effects that were sent and have no outcome yet."""
+        out = {call.effect_id for call in self.calls.values() if call.state == "started"}
+        if self.model is not None and self.model.state == "started":
+            out.add(self.model.effect_id)
+        return out
 
     def open_waits(self) -> list[Wait]:
         """What the turn stands on now. An uncertain call the model was told about holds nothing."""
@@ -198,13 +214,14 @@ def apply(session: Session, fact: e.Fact) -> Session:
             )  # fmt: skip
         case e.MessageAccepted() as f:
             past = _window(session)
-            turn = Turn(id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at)
-            return replace(session, turns=f.number, turn=turn, past=past)
+            opened = Turn(id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at)
+            return replace(session, turns=f.number, turn=opened, past=past)
         case e.WaitOpened(kind="uncertain") as f:
             session = _unsettled(session, f)
         case e.DecisionRecorded() as f if f.wait_id in session.unsettled:
             left = {key: item for key, item in session.unsettled.items() if key != f.wait_id}
-            session = replace(session, unsettled=left)
+            past = tuple(_closed(ended, f, at) for ended in session.past)
+            session = replace(session, unsettled=left, past=past)
         case e.ModelReplied() as f:
             session = _spent(session, f.usage, billed=True)
         case e.ModelFailed() as f:
@@ -216,14 +233,14 @@ def apply(session: Session, fact: e.Fact) -> Session:
     turn = session.turn
     if turn is None or fact.turn_id != turn.id:
         return session
-    after = _standing(_turn(turn, fact), at)
-    return replace(session, turn=after)
+    moved = _turn(turn, fact)
+    return replace(session, turn=_standing(_timed(turn, moved, fact)))
 
 
 def _turn(turn: Turn, fact: e.Fact) -> Turn:
     at = fact.time
     if turn.is_over:  # what comes after the end is for the reader; the turn stays as it ended
-        return turn
+        return _closed(turn, fact.event, at)
     match fact.event:
         case e.TurnStarted():
             return replace(turn, status="running", started=at)
@@ -313,6 +330,16 @@ def _decided(turn: Turn, f: e.DecisionRecorded, at: int) -> Turn:
     return _with(turn, call)
 
 
+def _closed(turn: Turn, event: e.Event, at: int) -> Turn:
+    """A turn that is over, with a wait of it closed: the second person is told who was first."""
+    if not isinstance(event, e.DecisionRecorded) or event.wait_id not in turn.waits:
+        return turn
+    wait = replace(
+        turn.waits[event.wait_id], is_open=False, choice=event.choice, closed_by=event.by, closed=at
+    )
+    return replace(turn, waits={**turn.waits, wait.id: wait})
+
+
 def _unsettled(session: Session, f: e.WaitOpened) -> Session:
     assert session.turn is not None, "an uncertain call belongs to a turn"
     call = session.turn.calls[f.effect_id]
@@ -334,7 +361,7 @@ def _settled(turn: Turn, f: e.CallSettled) -> Turn:
         case "did_not_run":
             message = f.reason or "A person confirmed that it did not run."
             call = replace(call, state="failed", settled=True, message=message)
-        case "send_again":
+        case _:  # send_again
             call = replace(call, state="ready", settled=False)
     return _with(turn, call)
 
@@ -352,18 +379,31 @@ def _over(turn: Turn, status: TurnStatus, code: str, at: int) -> Turn:
     return replace(turn, status=status, code=code, ended=at, model=None)
 
 
-def _standing(turn: Turn, at: int) -> Turn:
-    """Bring status and active time up to date: what does the turn stand on now?"""
+def _timed(before: Turn, after: Turn, fact: e.Fact) -> Turn:
+    """Keep the active time: it runs while something is out."""
+    is_out = bool(after.out()) and not after.is_over
+    since = before.active_since
+    if since is not None and _found_lost(before, fact.event):
+        return replace(after, active_since=fact.time if is_out else None)
+    if is_out and since is None:
+        return replace(after, active_since=fact.time)
+    if not is_out and since is not None:
+        return replace(after, active=before.active + fact.time - since, active_since=None)
+    return after
+
+
+def _found_lost(before: Turn, event: e.Event) -> bool:
+    """The fact says that an effect was left behind, at a time that nobody knows."""
+    if isinstance(event, e.CallStarted):
+        return before.calls[event.effect_id].state == "started"
+    return isinstance(event, e.ModelUncertain | e.CallUncertain)
+
+
+def _standing(turn: Turn) -> Turn:
+    """Bring the status up to date: what does the turn stand on now?"""
     if turn.started is None or turn.is_over:
-        if turn.active_since is not None and turn.is_over:
-            return replace(turn, active=turn.active + at - turn.active_since, active_since=None)
         return turn
     status = _status(turn)
-    if status == "running" and turn.active_since is None:
-        return replace(turn, status=status, active_since=at)
-    if status != "running" and turn.active_since is not None:
-        active = turn.active + at - turn.active_since
-        return replace(turn, status=status, active=active, active_since=None)
     return replace(turn, status=status) if status != turn.status else turn
 
 

@@ -127,13 +127,7 @@ def stop(session: Session, *, by: str, reason: str) -> list[e.Event]:
             code="turn.not_running",
         )
     words = f"Stopped by {by}" + (f": {reason}" if reason else ".")
-    closing = _close(turn, by=by, words=words)
-    ran = tuple(c.effect_id for c in turn.calls.values() if c.state == "succeeded")
-    unknown = tuple(x.effect_id for x in closing if isinstance(x, e.CallUncertain))
-    return [
-        *closing,
-        e.TurnCancelled(turn_id=turn.id, by=by, reason=reason, ran=ran, unknown=unknown),
-    ]
+    return [*_close(turn, by=by, words=words), _cancelled(turn, by, reason)]
 
 
 def deny_and_accept(
@@ -156,13 +150,24 @@ def deny_and_accept(
             ]  # fmt: skip
     gone = {event.effect_id for event in denied if isinstance(event, e.CallDenied)}
     closing = _close(turn, by=by, words="A new message took its place.", leave=gone)
-    ran = tuple(c.effect_id for c in turn.calls.values() if c.state == "succeeded")
-    unknown = tuple(x.effect_id for x in closing if isinstance(x, e.CallUncertain))
-    cancelled = e.TurnCancelled(turn_id=turn.id, by=by, reason=reason, ran=ran, unknown=unknown)
     opened = e.MessageAccepted(
         turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by
     )
-    return [*denied, *closing, cancelled, opened]
+    return [*denied, *closing, _cancelled(turn, by, reason), opened]
+
+
+def _cancelled(turn: Turn, by: str, reason: str) -> e.TurnCancelled:
+    """The end of a stopped turn, naming what had run and what may have run."""
+    calls = turn.calls.values()
+    ran = tuple(call.effect_id for call in calls if call.state == "succeeded" or call.said_to_run)
+    unknown = tuple(
+        call.effect_id
+        for call in calls
+        if call.state == "started"
+        or (call.state == "uncertain" and not call.said_to_run)
+        or call.code == effects.INTERRUPTED
+    )
+    return e.TurnCancelled(turn_id=turn.id, by=by, reason=reason, ran=ran, unknown=unknown)
 
 
 def _busy(session: Session) -> Refused:
@@ -190,7 +195,7 @@ def advance(session: Session, now: int, running: frozenset[str] = frozenset()) -
     turn = session.turn
     if turn is None or turn.is_over:
         return Next()
-    if closing := _closing(session, turn, now):
+    if closing := _closing(session, turn, now, running):
         return Next(events=tuple(closing))
     if left := _left_behind(turn, running):
         return Next(events=tuple(left))
@@ -200,7 +205,7 @@ def advance(session: Session, now: int, running: frozenset[str] = frozenset()) -
     return _step(session, turn, now)
 
 
-def _closing(session: Session, turn: Turn, now: int) -> list[e.Event]:
+def _closing(session: Session, turn: Turn, now: int, running: frozenset[str]) -> list[e.Event]:
     """Deadlines that have passed: of waits, and of the turn itself."""
     events: list[e.Event] = []
     for wait in turn.waits.values():
@@ -210,11 +215,13 @@ def _closing(session: Session, turn: Turn, now: int) -> list[e.Event]:
         return events
     limits = session.limits
     if now - turn.opened >= limits.total_seconds.value * 1000:
-        return _limit(turn, "total_seconds", limits.total_seconds)
-    active = turn.active + (now - turn.active_since if turn.active_since is not None else 0)
-    if active >= limits.active_seconds.value * 1000:
-        return _limit(turn, "active_seconds", limits.active_seconds)
-    return []
+        events = _limit(turn, "total_seconds", limits.total_seconds)
+    active = turn.active
+    if turn.active_since is not None and not turn.out() - running:  # else a worker died meanwhile
+        active += now - turn.active_since
+    if not events and active >= limits.active_seconds.value * 1000:
+        events = _limit(turn, "active_seconds", limits.active_seconds)
+    return events
 
 
 def expire(turn: Turn, wait: Wait) -> list[e.Event]:
@@ -402,7 +409,7 @@ def _moved_on(turn: Turn, ask: AskModel) -> bool:
 def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> list[e.Event]:
     """Record a reply and the calls it proposes; one that nobody waits for changes nothing."""
     turn = session.turn
-    if turn is None or turn.model is None or turn.model.effect_id != effect_id:
+    if turn is None or not _asked(turn, effect_id) or turn.model is None:
         return []
     replied = e.ModelReplied(
         turn_id=turn.id, effect_id=effect_id, text=answer.text, calls=len(answer.calls),
@@ -411,7 +418,8 @@ def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> li
     if not answer.calls:
         return [replied, *_ending(turn, answer)]
     limit = session.limits.calls
-    over = len(turn.calls) + len(answer.calls) > limit.value
+    wanted = sum(_may_run(judged) for judged in answer.calls)
+    over = bool(wanted) and _reserved(turn) + wanted > limit.value
     events: list[e.Event] = [replied]
     if over and "calls" not in turn.told:
         events.append(
@@ -425,12 +433,30 @@ def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> li
         if ended:
             why = "An earlier call of this step ends the turn."
             events.append(e.CallCancelled(turn_id=turn.id, effect_id=call_id, reason=why))
-        elif refused:
+        elif refused and _may_run(judged):
             events.append(_refuse(turn, call_id, limit))
         else:
             events += _open(turn, call_id, judged, now)
-            ended = judged.terminal and judged.problem is None and judged.ruling.verdict != "deny"
+            ended = judged.terminal and _may_run(judged)
     return events
+
+
+def _asked(turn: Turn, effect_id: str) -> bool:
+    """The turn waits for the answer of exactly this attempt."""
+    model = turn.model
+    return model is not None and model.effect_id == effect_id and model.state == "started"
+
+
+def _may_run(judged: Judged) -> bool:
+    return judged.problem is None and judged.ruling.verdict != "deny"
+
+
+def _reserved(turn: Turn) -> int:
+    """The calls that count: those that ran or may still. One that was never sent gives way."""
+    return sum(
+        call.sends > 0 or call.state not in ("failed", "denied", "cancelled")
+        for call in turn.calls.values()
+    )
 
 
 def _ending(turn: Turn, answer: ModelAnswer) -> list[e.Event]:
@@ -498,7 +524,7 @@ def model_failed(
 ) -> list[e.Event]:  # fmt: skip
     """Record a failed attempt; a permanent failure, or one too many, ends the turn."""
     turn = session.turn
-    if turn is None or turn.model is None or turn.model.effect_id != effect_id:
+    if turn is None or not _asked(turn, effect_id) or turn.model is None:
         return []
     last = turn.model.attempt >= MODEL_ATTEMPTS
     failed = e.ModelFailed(
@@ -516,7 +542,7 @@ def intend_call(session: Session, send: SendCall, *, digest_sent: str) -> list[e
     turn = session.turn
     if turn is None or call is None or call.state not in ("ready", "started"):
         return []
-    if call.sends + 1 != send.send:
+    if call.sends + 1 != send.send or (call.state == "started" and not call.repeatable):
         return []
     if digest_sent != call.decided:
         words = "Not sent: the tool or its arguments are no longer what was decided on."
@@ -570,25 +596,26 @@ def outcome(session: Session, turn_id: str, effect_id: str, came: Outcome) -> li
     """Record what came of a send; one that comes after the call was closed is kept as late."""
     call = current_call(session, effect_id)
     turn = session.turn
-    if (
-        turn is None
-        or turn.id != turn_id
-        or turn.is_over
-        or call is None
-        or call.state != "started"
-    ):
+    if turn is None or call is None:
         return _late(session, turn_id, effect_id, came)
-    if came.unknown:
-        return effects.unheard(turn, call, came.message)
+    if call.state == "started":
+        if came.unknown:
+            return effects.unheard(turn, call, came.message)
+        return [_result(turn_id, effect_id, came)]
+    if call.state == "uncertain" and not call.is_final and not came.unknown:
+        # nobody has settled it yet, and now it is known: the turn need not wait for a person
+        return [*_close_unsettled(session, turn_id, effect_id), _result(turn_id, effect_id, came)]
+    return _late(session, turn_id, effect_id, came)
+
+
+def _result(turn_id: str, effect_id: str, came: Outcome) -> e.CallFailed | e.CallSucceeded:
     if came.failed:
-        return [
-            e.CallFailed(
-                turn_id=turn_id, effect_id=effect_id, code=came.code, message=came.message,
-                settled=came.settled, result=came.result,
-            )
-        ]  # fmt: skip
+        return e.CallFailed(
+            turn_id=turn_id, effect_id=effect_id, code=came.code, message=came.message,
+            settled=came.settled, result=came.result,
+        )  # fmt: skip
     assert came.result is not None, "a call that succeeded has a result"
-    return [e.CallSucceeded(turn_id=turn_id, effect_id=effect_id, result=came.result)]
+    return e.CallSucceeded(turn_id=turn_id, effect_id=effect_id, result=came.result)
 
 
 def _late(session: Session, turn_id: str, effect_id: str, came: Outcome) -> list[e.Event]:
@@ -598,14 +625,19 @@ def _late(session: Session, turn_id: str, effect_id: str, came: Outcome) -> list
         turn_id=turn_id, effect_id=effect_id, outcome="failed" if came.failed else "succeeded",
         message=came.message, result=came.result,
     )  # fmt: skip
-    open_wait = next((u for u in session.unsettled.values() if u.effect_id == effect_id), None)
-    if open_wait is None:
-        return [late]
-    closed = e.DecisionRecorded(
-        turn_id=turn_id, effect_id=effect_id, wait_id=open_wait.wait_id, choice="late",
-        by="runtime", reason="Its outcome came after all.",
-    )  # fmt: skip
-    return [late, closed]
+    return [late, *_close_unsettled(session, turn_id, effect_id)]
+
+
+def _close_unsettled(session: Session, turn_id: str, effect_id: str) -> list[e.Event]:
+    """Nobody need settle this call any more: its outcome is known."""
+    return [
+        e.DecisionRecorded(
+            turn_id=turn_id, effect_id=effect_id, wait_id=item.wait_id, choice="late",
+            by="runtime", reason="Its outcome came after all.",
+        )
+        for item in session.unsettled.values()
+        if item.effect_id == effect_id
+    ]  # fmt: skip
 
 
 def current_call(session: Session, effect_id: str) -> Call | None:
