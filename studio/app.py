@@ -21,7 +21,6 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
-from studio import api, demo, web
 from studio.core import faults
 from studio.core.clock import Clock
 from studio.core.providers.shelf import Shelf
@@ -74,10 +73,10 @@ def login(settings: Settings, person: str, role: Role) -> str:
 
 
 @asynccontextmanager
-async def parts(settings: Settings) -> AsyncIterator[Parts]:
+async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Parts]:
     """Open the store and build what stands on it; close all of it at the end."""
     faults.arm_from(settings.fault)
-    clock = Clock()
+    clock = clock or Clock()
     tokens = Tokens(signing_key(settings.key_file))
     async with AsyncExitStack() as stack:
         db = Db.open(settings.database_url)
@@ -96,8 +95,11 @@ async def parts(settings: Settings) -> AsyncIterator[Parts]:
 
 def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
     """The whole web application: programs under /v1, the demo's endpoint, people elsewhere."""
+    from studio import web  # a process that only works needs neither
+    from studio.api import routes as api_routes
+
     settings = built.settings
-    routes: list[Any] = [Mount("/v1", app=api.app(built.runtime, built.reader, settings))]
+    routes: list[Any] = [Mount("/v1", app=api_routes.app(built.runtime, built.reader, settings))]
     if demo_view is not None:
         routes.append(Route("/demo/notices", demo_view.receive, methods=["POST"]))
     people_app = web.app(built.runtime, built.reader, settings, demo=demo_view)
@@ -107,7 +109,7 @@ def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
 def worker(built: Parts) -> Worker:
     """A worker of this process with its own hands and mind."""
     settings = built.settings
-    bundled = Path(demo.__file__).parent / "plugin"
+    bundled = Path(__file__).parent / "demo" / "plugin"
     catalog = LiveCatalog(
         Plugins([bundled, *settings.plugins]), settings.tool_settings,
         frozenset(settings.http_allow), settings.data,
@@ -141,11 +143,13 @@ async def _serve(
     async with AsyncExitStack() as stack:
         demo_view = None
         if with_demo:
-            settings, demo_view = demo.prepare(settings)
+            from studio.demo import host  # the demo is no part of a studio that does without
+
+            settings, demo_view = host.prepare(settings)
         built = await stack.enter_async_context(parts(settings))
         await _command_line_key(built)
         if demo_view is not None:
-            await demo.install(built.runtime, built.reader, STUDIO, settings)
+            await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         working = group.create_task(_work(built)) if work else None
         try:
