@@ -4,3 +4,29 @@
 noun; `render` is how HTML leaves; `live` keeps open pages true. All of it knows the core as
 `Runtime` (what one may do) and `Reader` (what one may ask), and as nothing else.
 """
+
+from typing import Any
+
+from starlette.applications import Starlette
+
+from studio.core.reader import Reader
+from studio.core.runtime import Runtime
+from studio.web.auth import WebSettings
+from studio.web.errors import HANDLERS
+from studio.web.hub import Hub
+from studio.web.middleware import middleware
+from studio.web.routes import routes
+from studio.web.topics import TOPICS
+
+
+def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = None) -> Starlette:
+    """The pages as one application. `demo` is what the page of the demo shows, or None."""
+    made = Starlette(
+        routes=routes, middleware=middleware(settings), exception_handlers=dict(HANDLERS)
+    )
+    made.state.runtime = runtime
+    made.state.reader = reader
+    made.state.settings = settings
+    made.state.demo = demo
+    made.state.hub = Hub(runtime, reader, TOPICS)
+    return made

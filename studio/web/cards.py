@@ -1,0 +1,112 @@
+"""The card of a wait as one person is shown it, with the token that only its own form carries."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from starlette.requests import Request
+
+from studio.core.reader import Card
+from studio.core.rules import contents, reveal
+from studio.core.rules.errors import Invalid, StudioError
+from studio.web import arguments
+from studio.web.arguments import Node
+from studio.web.format import count
+from studio.web.visit import may, person, reader, runtime
+from studio.web.words import wait_state
+
+WARNED_CHARACTERS = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardView:
+    """One card, in any state.
+
+    `tree` is the exact arguments, cut when `is_cut`; then only the page of the whole arguments can
+    approve. `token` is "" when this person may not decide. `reason` and `answer` are what was typed
+    when a decision was refused, `refusal` why.
+    """
+
+    card: Card
+    state: str
+    label: str
+    tree: Node
+    warnings: tuple[str, ...]
+    is_cut: bool
+    is_whole: bool
+    token: str
+    may_act: bool
+    answer: Any = None
+    reason: str = ""
+    refusal: StudioError | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """It waits for a person."""
+        return self.card.wait.state == "open"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What this person may answer now."""
+        return self.card.choices if self.token else ()
+
+
+async def cards_of(request: Request, session_id: str) -> tuple[CardView, ...]:
+    """The cards of a session that wait for a person."""
+    found = await reader(request).cards(person(request), session_id)
+    return tuple(card_view(request, card) for card in found)
+
+
+async def card_of(
+    request: Request, wait_id: str, *, whole: bool = False, reason: str = "",
+    refusal: StudioError | None = None,
+) -> CardView:  # fmt: skip
+    """One card by its wait; `whole` shows all of the arguments."""
+    card = await reader(request).wait(person(request), wait_id)
+    return card_view(request, card, whole=whole, reason=reason, refusal=refusal)
+
+
+def card_view(
+    request: Request, card: Card, *, whole: bool = False, reason: str = "",
+    refusal: StudioError | None = None,
+) -> CardView:  # fmt: skip
+    """A card for this person and this browser."""
+    wait = card.wait
+    state, label = wait_state(wait)
+    tree = _tree(card, whole=whole)
+    return CardView(
+        card=card,
+        state=state,
+        label=label,
+        tree=tree,
+        warnings=_warnings(card, tree),
+        is_cut=not tree.complete,
+        is_whole=whole,
+        token=_token(request, card) if card.choices else "",
+        may_act=may(request, "operator"),
+        reason=reason,
+        refusal=refusal,
+        fields=refusal.fields if isinstance(refusal, Invalid) else {},
+    )
+
+
+def _tree(card: Card, *, whole: bool) -> Node:
+    """The exact arguments: as much as a card holds, or all; what cannot be read is cut text."""
+    if not card.readable and card.call.arguments is not None:
+        return replace(arguments.tree(contents.words(card.call.arguments)), complete=False)
+    return arguments.tree(card.arguments_value, **({"cut": None} if whole else {}))
+
+
+def _warnings(card: Card, tree: Node) -> tuple[str, ...]:
+    """What a person should know before they read the arguments: what hides or misleads in them."""
+    content = card.call.arguments
+    found = reveal.warnings(contents.words(content)[:WARNED_CHARACTERS]) if content else []
+    if not found and tree.hidden_characters:
+        found = [f"{count(tree.hidden_characters, 'hidden character')}, marked where they stand."]
+    return tuple(found)
+
+
+def _token(request: Request, card: Card) -> str:
+    return runtime(request).decision_token(
+        person(request), card.wait.id, card.wait.digest, request.state.secret
+    )

@@ -1,0 +1,63 @@
+"""Where a person writes to a session: what may be done now, and what was typed when refused."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from studio.core.reader import SessionView
+from studio.core.rules.errors import Invalid, StudioError
+from studio.web.visit import may, new_key
+
+IN_HAND = frozenset({"queued", "running", "held", "waiting"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composer:
+    """What stands below the timeline.
+
+    `is_busy`: a turn is in hand, so a message is refused until it ends or is stopped, or, when
+    calls are held, until they are denied by sending it. `said` is what an action just did.
+    """
+
+    session_id: str
+    agent: str
+    status: str
+    is_busy: bool
+    held: int
+    may_act: bool
+    key: str
+    text: str = ""
+    said: str = ""
+    refusal: StudioError | None = None
+
+    @property
+    def can_deny(self) -> bool:
+        """Calls are held: denying them makes room for the message."""
+        return self.held > 0
+
+    @property
+    def wrong(self) -> str:
+        """What is wrong with the text itself."""
+        fields = self.refusal.fields if isinstance(self.refusal, Invalid) else {}
+        return fields.get("text", "")
+
+
+def composer(
+    request: Request, session: SessionView, *, typed: str = "", said: str = "",
+    refusal: StudioError | None = None,
+) -> Composer:  # fmt: skip
+    """The composer as it stands, or as it was when a message was refused."""
+    row = session.row
+    is_busy = row.status in IN_HAND
+    return Composer(
+        session_id=row.id,
+        agent=row.agent,
+        status=row.status,
+        is_busy=is_busy,
+        held=row.held if is_busy else 0,
+        may_act=may(request, "operator"),
+        key=new_key(),
+        text=typed,
+        said=said,
+        refusal=refusal,
+    )

@@ -1,0 +1,96 @@
+"""The one stream of each open page: what is pushed is inert, what can act is told to look again.
+
+Its ids are the session's sequence numbers on a session's page, positions of the journal on lists,
+and absent for the counts. It begins with what was missed since `Last-Event-ID` (else `?after=`),
+says `live`, then tells what happens, with a `beat` every ten seconds. It ends with `gone` when the
+person is signed out, and without a word when the viewer is too slow or the server stops.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import Response
+
+from studio.core.rules.access import Person
+from studio.web.hub import Chunk, Hub, Key
+from studio.web.topics import message
+
+BEAT_SECONDS = 10.0
+LOOK_SECONDS = 1.0  # how often a stream asks whether its person is still signed in
+
+
+async def session(request: Request) -> Response:
+    """GET /live/session/{session_id}."""
+    state = request.app.state
+    view = await state.reader.session(request.state.person, request.path_params["session_id"])
+    return answer(request, ("session", view.row.id))
+
+
+async def approvals(request: Request) -> Response:
+    """GET /live/approvals."""
+    return answer(request, ("approvals", "approvals"))
+
+
+async def home(request: Request) -> Response:
+    """GET /live/home."""
+    return answer(request, ("home", "home"))
+
+
+async def sessions(request: Request) -> Response:
+    """GET /live/sessions."""
+    return answer(request, ("sessions", "sessions"))
+
+
+async def pending(request: Request) -> Response:
+    """GET /live/pending: the counts alone, for every other page."""
+    return answer(request)
+
+
+def answer(request: Request, *keys: Key) -> EventSourceResponse:
+    """A stream of these topics and of the counts in the frame."""
+    after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    counts: Key = ("pending", _scope(request.state.person))
+    told = stream(request.app.state.hub, request.state.secret, (*keys, counts), after)
+    # our own `beat` says that we live: comments are not seen by the page
+    return EventSourceResponse(told, ping=0, sep="\n", send_timeout=30)
+
+
+async def stream(
+    hub: Hub, secret: str, keys: tuple[Key, ...], after: str, *, beat: float = BEAT_SECONDS
+) -> AsyncIterator[bytes]:
+    """The bytes of one stream, for as long as the page is open and its person signed in."""
+    clock = asyncio.get_running_loop().time
+    async with hub.watch(*keys) as (viewer, topics):
+        seen = {}
+        for topic in topics:
+            if viewer.is_lost:
+                return
+            chunk = await topic.catch_up(after)
+            seen[topic] = chunk.seq
+            if chunk.data:
+                yield chunk.data
+        yield message(event="live")
+        said = clock()
+        while await hub.still(secret):
+            told = await viewer.next(LOOK_SECONDS)
+            if viewer.is_lost:
+                return
+            if told is not None and is_news(told[1], seen[told[0]]):
+                yield told[1].data
+                said = clock()
+            elif clock() - said >= beat:
+                yield message(event="beat")
+                said = clock()
+        yield message(event="gone")
+
+
+def is_news(chunk: Chunk, seen: int) -> bool:
+    """Not older than what this page was given when it connected."""
+    return chunk.seq == 0 or chunk.seq >= seen
+
+
+def _scope(person: Person) -> str:
+    """Whose counts these are: admins see every session, the others their own and the open ones."""
+    return "admin:" if person.role == "admin" else f"person:{person.id}"

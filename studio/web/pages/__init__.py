@@ -1,0 +1,1 @@
+"""The pages, one file a noun; the same nouns name `templates/` and `tests/web/`."""

@@ -1,0 +1,128 @@
+"""Agents: the list, and one version of one with its tools as tables and what the policy says."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from studio.core.reader import AgentRow, AgentView
+from studio.core.rules import paths
+from studio.web.render import Frame, frame, page
+from studio.web.visit import asked, may, person, reader
+
+DEEPEST = 6
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaRow:
+    """One field of a tool's arguments, with its dotted path."""
+
+    path: str
+    kind: str
+    needed: bool
+    words: str
+    limits: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListView:
+    """All agents."""
+
+    frame: Frame
+    agents: tuple[AgentRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowView:
+    """One version of an agent. `rows` are the fields of each tool, by the tool's name."""
+
+    frame: Frame
+    agent: AgentView
+    rows: dict[str, tuple[SchemaRow, ...]]
+    may_act: bool
+
+
+async def index(request: Request) -> Response:
+    """GET /agents."""
+    view = ListView(
+        frame=await frame(request, "Agents", nav="agents"),
+        agents=tuple(await reader(request).agents(person(request))),
+    )
+    return page(request, "agents/index.html", view)
+
+
+async def show(request: Request) -> Response:
+    """GET /agents/{name}."""
+    version = asked(request, "version")
+    agent = await reader(request).agent(
+        person(request), request.path_params["name"],
+        int(version) if version.isascii() and version.isdigit() and len(version) < 10 else None,
+    )  # fmt: skip
+    view = ShowView(
+        frame=await frame(request, agent.name, nav="agents"),
+        agent=agent,
+        rows={tool.name: tuple(_some(tool.schema)) for tool in agent.tools},
+        may_act=may(request, "operator"),
+    )
+    return page(request, "agents/show.html", view)
+
+
+def _some(schema: Any) -> Iterator[SchemaRow]:
+    for number, row in enumerate(schema_rows(schema)):
+        if number == MOST_ROWS:
+            return
+        yield row
+
+
+def schema_rows(schema: Any, path: str = "", depth: int = 0) -> Iterator[SchemaRow]:
+    """The fields of a JSON Schema of an object, those of nested objects and arrays behind them."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or depth > DEEPEST:
+        return
+    needed = schema.get("required")
+    for name, child in properties.items():
+        here = paths.join(path, str(name))
+        child = child if isinstance(child, Mapping) else {}
+        yield SchemaRow(
+            path=here,
+            kind=_kind(child),
+            needed=isinstance(needed, list) and name in needed,
+            words=str(child.get("description") or child.get("title") or ""),
+            limits=_limits(child),
+        )
+        yield from schema_rows(child, here, depth + 1)
+        yield from schema_rows(child.get("items"), f"{here}[*]", depth + 1)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return " or ".join(str(one) for one in kind)
+    if kind == "array" and isinstance(schema.get("items"), Mapping):
+        return f"list of {_kind(schema['items'])}"
+    if kind is None:
+        return "one of" if "enum" in schema else "const" if "const" in schema else "anything"
+    return str(kind)
+
+
+def _limits(schema: Mapping[str, Any]) -> str:
+    """What bounds a value, in short."""
+    found = []
+    if isinstance(schema.get("enum"), list):
+        found.append(", ".join(str(one) for one in schema["enum"][:12]))
+    named = {
+        "const": "is", "minimum": "at least", "maximum": "at most", "exclusiveMinimum": "over",
+        "exclusiveMaximum": "under", "minLength": "at least characters", "maxLength":
+        "at most characters", "pattern": "matches", "format": "written as", "minItems":
+        "at least entries", "maxItems": "at most entries", "default": "else",
+    }  # fmt: skip
+    for key, words in named.items():
+        if key in schema:
+            first, _space, last = words.rpartition(" ")
+            noun = last if last in ("characters", "entries") else ""
+            verb = first if noun else words
+            found.append(" ".join(filter(None, [verb, str(schema[key])[:80], noun])))
+    return "; ".join(found)

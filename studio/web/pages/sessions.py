@@ -1,0 +1,344 @@
+"""Sessions: the list, a new one, and one session live with its timeline, cards and composer."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from studio.core.reader import (
+    AgentRow,
+    AgentView,
+    EventRow,
+    Page,
+    SessionRow,
+    SessionView,
+    Timeline,
+)
+from studio.core.rules.errors import Invalid, StudioError
+from studio.web import errors
+from studio.web.cards import CardView, cards_of
+from studio.web.composer import Composer, composer
+from studio.web.render import Frame, block, frame, page
+from studio.web.visit import (
+    asked,
+    is_swap,
+    may,
+    new_key,
+    onward,
+    person,
+    reader,
+    runtime,
+    text,
+    typed,
+)
+
+STATUSES = ("queued", "running", "held", "waiting", "completed", "failed", "cancelled", "idle")
+NEEDS = ("any", "held", "questions", "uncertain")
+PANELS = ("usage", "events", "agent")
+EVENTS = 60
+SHOW = "sessions/show.html"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What the list is narrowed to; all of it is in the URL."""
+
+    q: str = ""
+    agent: str = ""
+    status: str = ""
+    needs: str = ""
+
+    @property
+    def any(self) -> bool:
+        """Something is asked for."""
+        return bool(self.q or self.agent or self.status or self.needs)
+
+    def url(self, **changes: str) -> str:
+        """The list's URL with some filters changed; empty ones are left out."""
+        asked_for = {"q": self.q, "agent": self.agent, "status": self.status, "needs": self.needs}
+        kept = {name: value for name, value in {**asked_for, **changes}.items() if value}
+        return "/sessions" + (f"?{urlencode(kept)}" if kept else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListView:
+    """The list of sessions."""
+
+    frame: Frame
+    page: Page[SessionRow]
+    filters: Filters
+    cursor: str
+    agents: tuple[str, ...]
+    statuses: tuple[str, ...]
+    may_act: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewView:
+    """The form of a new session, with what was typed and what is wrong with it."""
+
+    frame: Frame
+    agents: tuple[AgentRow, ...]
+    agent: str
+    title: str
+    message: str
+    private: bool
+    key: str
+    fields: dict[str, str]
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One side of the side panel; the others are None."""
+
+    name: str
+    events: tuple[EventRow, ...] = ()
+    events_before: int | None = None
+    agent: AgentView | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowView:
+    """One session. `is_now` is false in an older window, which does not move by itself."""
+
+    frame: Frame
+    session: SessionView
+    timeline: Timeline
+    cards: tuple[CardView, ...]
+    composer: Composer
+    panel: Panel
+    draft: str
+    is_now: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one block of the session's page is made of; each block uses its own."""
+
+    session: SessionView
+    timeline: Timeline | None = None
+    cards: tuple[CardView, ...] = ()
+    composer: Composer | None = None
+    panel: Panel | None = None
+
+
+async def index(request: Request) -> Response:
+    """GET /sessions."""
+    position = await reader(request).position()
+    filters, cursor = _filters(request), asked(request, "cursor")
+    found = await reader(request).sessions(
+        person(request), q=filters.q, agent=filters.agent, status=filters.status,
+        needs=filters.needs, cursor=cursor or None,
+    )  # fmt: skip
+    view = ListView(
+        frame=await frame(
+            request, "Sessions", nav="sessions", live=f"/live/sessions?after={position}"
+        ),
+        page=found,
+        filters=filters,
+        cursor=cursor,
+        agents=tuple(row.name for row in await reader(request).agents(person(request))),
+        statuses=STATUSES,
+        may_act=may(request, "operator"),
+    )
+    if asked(request, "region") == "list":
+        return block(request, "sessions/index.html", "list", view)
+    return page(request, "sessions/index.html", view)
+
+
+async def new(request: Request) -> Response:
+    """GET /sessions/new."""
+    return await _form(request, agent=asked(request, "agent"), title="", message="", private=False)
+
+
+async def create(request: Request) -> Response:
+    """POST /sessions."""
+    form = await typed(request)
+    agent, title, message = text(form, "agent"), text(form, "title"), text(form, "message")
+    private = text(form, "private") == "true"
+    try:
+        started = await runtime(request).start_session(
+            person(request), agent=agent, title=title, message=message if message.strip() else None,
+            private=private, key=text(form, "key") or None,
+        )  # fmt: skip
+    except StudioError as refusal:
+        return await _form(
+            request, agent=agent, title=title, message=message, private=private, refusal=refusal
+        )
+    return onward(request, f"/sessions/{started.session_id}")
+
+
+async def show(request: Request) -> Response:
+    """GET /sessions/{session_id}."""
+    session = await _session(request)
+    return page(request, SHOW, await _view(request, composer(request, session)))
+
+
+async def timeline(request: Request) -> Response:
+    """GET /sessions/{session_id}/timeline: an older window, put in front of what is shown."""
+    session = await _session(request)
+    if not is_swap(request):
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"/sessions/{session.row.id}{query}", 303)
+    return block(request, SHOW, "lines", Part(session=session, timeline=await _timeline(request)))
+
+
+async def held(request: Request) -> Response:
+    """GET /sessions/{session_id}/held: the cards that wait for a person."""
+    session = await _session(request)
+    cards = await cards_of(request, session.row.id)
+    return block(request, SHOW, "held", Part(session=session, cards=cards))
+
+
+async def composing(request: Request) -> Response:
+    """GET /sessions/{session_id}/composer."""
+    session = await _session(request)
+    part = Part(session=session, composer=composer(request, session))
+    return block(request, SHOW, "composer", part)
+
+
+async def panel(request: Request) -> Response:
+    """GET /sessions/{session_id}/panel."""
+    session = await _session(request)
+    part = Part(session=session, panel=await _panel(request, session))
+    return block(request, SHOW, "panel", part)
+
+
+async def send(request: Request) -> Response:
+    """POST /sessions/{session_id}/messages: send, or deny what is held and send."""
+    form, session_id = await typed(request), request.path_params["session_id"]
+    message, key = text(form, "text"), text(form, "key") or None
+    try:
+        if text(form, "how") == "deny":
+            await runtime(request).deny_and_send(
+                person(request), session_id, message, reason=text(form, "reason"), key=key
+            )
+        else:
+            await runtime(request).send_message(person(request), session_id, message, key=key)
+    except StudioError as refusal:
+        session = await _session(request)
+        return await _back(request, composer(request, session, typed=message, refusal=refusal))
+    return await _back(request, composer(request, await _session(request)))
+
+
+async def stop(request: Request) -> Response:
+    """POST /sessions/{session_id}/stop: end the turn in hand, whether or not a worker lives."""
+    form, session_id = await typed(request), request.path_params["session_id"]
+    written, refusal, said = text(form, "text"), None, ""
+    try:
+        stopped = await runtime(request).cancel_turn(
+            person(request), session_id, reason=text(form, "reason")
+        )
+        said = f"Stopped. {_ran(len(stopped.ran))} {_unknown(len(stopped.unknown))}"
+    except StudioError as error:
+        refusal = error
+    session = await _session(request)
+    return await _back(
+        request, composer(request, session, typed=written, refusal=refusal, said=said)
+    )
+
+
+# What a page is made of --------------------------------------------------------------------------
+
+
+async def _session(request: Request) -> SessionView:
+    return await reader(request).session(person(request), request.path_params["session_id"])
+
+
+async def _timeline(request: Request) -> Timeline:
+    return await reader(request).timeline(
+        person(request), request.path_params["session_id"], before=_number(request, "before")
+    )
+
+
+async def _view(request: Request, writing: Composer) -> ShowView:
+    """The session as this person sees it. The timeline is read first: its seq is the cursor."""
+    shown, session = await _timeline(request), await _session(request)
+    row, is_now = session.row, _number(request, "before") is None
+    draft = reader(request).draft(row.id) if is_now else None
+    live = f"/live/session/{row.id}?after={shown.seq}" if is_now else None
+    return ShowView(
+        frame=await frame(request, row.title, nav="sessions", live=live),
+        session=session,
+        timeline=shown,
+        cards=await cards_of(request, row.id),
+        composer=writing,
+        panel=await _panel(request, session),
+        draft=draft[1] if draft else "",
+        is_now=is_now,
+    )
+
+
+async def _back(request: Request, writing: Composer) -> Response:
+    """After a change, or its refusal: the composer for an open page, the session for a browser."""
+    status = errors.status(writing.refusal) if writing.refusal else 200
+    if is_swap(request):
+        part = Part(session=await _session(request), composer=writing)
+        return block(request, SHOW, "composer", part, status=status)
+    if writing.refusal is None:
+        return RedirectResponse(f"/sessions/{writing.session_id}#end", 303)
+    return page(request, SHOW, await _view(request, writing), status=status)
+
+
+async def _panel(request: Request, session: SessionView) -> Panel:
+    name = asked(request, "panel")
+    name = name if name in PANELS else PANELS[0]
+    asking, row = person(request), session.row
+    if name == "events":
+        found = await reader(request).events_before(
+            asking, row.id, before=_number(request, "events_before"), limit=EVENTS
+        )
+        earlier = found[0].seq if found and found[0].seq > 1 else None
+        return Panel(name=name, events=tuple(reversed(found)), events_before=earlier)
+    if name == "agent":
+        agent = await reader(request).agent(asking, row.agent, row.agent_version)
+        return Panel(name=name, agent=agent)
+    return Panel(name=name)
+
+
+async def _form(
+    request: Request, *, agent: str, title: str, message: str, private: bool,
+    refusal: StudioError | None = None,
+) -> Response:  # fmt: skip
+    view = NewView(
+        frame=await frame(request, "New session", nav="sessions"),
+        agents=tuple(await reader(request).agents(person(request))),
+        agent=agent,
+        title=title,
+        message=message,
+        private=private,
+        key=new_key(),
+        fields=refusal.fields if isinstance(refusal, Invalid) else {},
+        error=refusal.message if refusal else "",
+    )
+    status = errors.status(refusal) if refusal else 200
+    return page(request, "sessions/new.html", view, status=status)
+
+
+def _filters(request: Request) -> Filters:
+    status, needs = asked(request, "status"), asked(request, "needs")
+    return Filters(
+        q=asked(request, "q"),
+        agent=asked(request, "agent"),
+        status=status if status in STATUSES else "",
+        needs=needs if needs in NEEDS else "",
+    )
+
+
+def _number(request: Request, name: str) -> int | None:
+    value = asked(request, name)
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
+
+
+def _ran(number: int) -> str:
+    if number == 0:
+        return "No call had run."
+    return "One call had already run." if number == 1 else f"{number} calls had already run."
+
+
+def _unknown(number: int) -> str:
+    if number == 0:
+        return ""
+    return f"The outcome of {'one call' if number == 1 else f'{number} calls'} is not known."

@@ -1,0 +1,93 @@
+"""The only ways HTML leaves: `page()` whole, `block()` a part of a page, `inert()` what is pushed.
+
+A template sees `view`, the filters of `format`, the macros `ui` and `static()`, and nothing else.
+`view` is a frozen dataclass declared beside the page. A block and what is pushed are rendered by
+the template that the page itself uses, so a reload shows the same bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from studio import __version__
+from studio.web import format as formats
+from studio.web import static, words
+from studio.web.markdown import markdown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """What surrounds every page: where we are, who is looking, what is pending, what is live."""
+
+    title: str
+    nonce: str
+    nav: str = ""
+    pending: int = 0
+    person_name: str = ""
+    person_role: str = ""
+    live_url: str | None = None
+    banner: str = ""
+    version: str = __version__
+
+
+async def frame(request: Request, title: str, *, nav: str = "", live: str | None = None) -> Frame:
+    """The frame for this request. `live` is the page's one stream, else that of the counts."""
+    person = request.state.person
+    if person is None:
+        return Frame(title=title, nonce=request.state.nonce)
+    pending = await request.app.state.reader.pending(person)
+    return Frame(
+        title=title,
+        nonce=request.state.nonce,
+        nav=nav,
+        pending=pending.total,
+        person_name=person.id,
+        person_role=person.role,
+        live_url=live or "/live/pending",
+    )
+
+
+def page(
+    request: Request, template: str, view: Any, *, status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:  # fmt: skip
+    """A whole page."""
+    text = templates().get_template(template).render(view=view, nonce=request.state.nonce)
+    return HTMLResponse(text, status, dict(headers or {}))
+
+
+def block(
+    request: Request, template: str, name: str, view: Any, *, status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:  # fmt: skip
+    """One block of a page, asked of the template that defines it."""
+    found = templates().get_template(template)
+    context = found.new_context({"view": view, "nonce": request.state.nonce})
+    return HTMLResponse("".join(found.blocks[name](context)), status, dict(headers or {}))
+
+
+def inert(template: str, **values: Any) -> str:
+    """HTML to be pushed to open pages: it has no nonce, so nothing in it can act."""
+    return templates().get_template(template).render(**values)
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    """The one environment: everything escaped, a name that is not there is an error."""
+    environment = Environment(
+        loader=FileSystemLoader(static.folder("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(formats.FILTERS | words.FILTERS)
+    environment.filters["markdown"] = markdown
+    environment.globals["static"] = static.href
+    environment.globals["ui"] = environment.get_template("ui.html").module
+    return environment

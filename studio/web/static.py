@@ -1,0 +1,115 @@
+"""The files beside the pages: found, hashed, packed.
+
+A URL carries the hash of its file (`?v=`), so a browser may keep the answer for good and never sees
+an old one. What packs well is sent with gzip; only these files are, for nothing secret is in them.
+"""
+
+import gzip
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+PACKAGE = Path(__file__).resolve().parent.parent
+FOR_GOOD = "public, max-age=31536000, immutable"
+A_WHILE = "public, max-age=300"
+PACKED = ("text/", "image/svg", "application/json")
+TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
+BUNDLE = "css/studio.css"
+
+
+def folder(name: str) -> Path:
+    """`templates` or `static`: inside the installed package, or beside it in a checkout."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """One file as it is sent."""
+
+    data: bytes
+    packed: bytes
+    media: str
+    hash: str
+
+
+def href(path: str) -> str:
+    """The URL of a static file; a name that is not there stays as it is and answers 404."""
+    found = find(path)
+    return f"/static/{path}?v={found.hash}" if found else f"/static/{path}"
+
+
+def find(path: str) -> File | None:
+    """The file of that name below `static`, read again when it changed on disk."""
+    if path == BUNDLE:
+        return _bundle(_sheets())
+    root = folder("static")
+    target = (root / path).resolve()
+    if "\0" in path or not target.is_relative_to(root) or not target.is_file():
+        return None
+    return _read(target, target.stat().st_mtime_ns)
+
+
+async def serve(request: Request) -> Response:
+    """GET /static/{path}."""
+    found = find(request.path_params["path"])
+    if found is None:
+        raise HTTPException(404)
+    headers = {
+        "ETag": f'"{found.hash}"',
+        "Cache-Control": FOR_GOOD if _is_pinned(request.query_params, found) else A_WHILE,
+        "Vary": "Accept-Encoding",
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    data = found.data
+    if found.packed and "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        data = found.packed
+    return Response(data, media_type=found.media, headers=headers)
+
+
+async def favicon(request: Request) -> Response:
+    """GET /favicon.ico, for browsers that do not read the page's own link."""
+    return RedirectResponse(href("img/studio.svg"), 308)
+
+
+def _is_pinned(query: QueryParams, found: File) -> bool:
+    return query.get("v") == found.hash
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _changed: int) -> File:
+    media = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
+    return _file(path.read_bytes(), media or "application/octet-stream")
+
+
+def _sheets() -> tuple[tuple[Path, int], ...]:
+    """Every sheet of styles, the one that declares the layers first."""
+    paths = sorted(
+        folder("static").glob("css/*.css"), key=lambda path: (path.stem != "tokens", path)
+    )
+    return tuple((path, path.stat().st_mtime_ns) for path in paths)
+
+
+@lru_cache(maxsize=4)
+def _bundle(sheets: tuple[tuple[Path, int], ...]) -> File:
+    """All sheets as one answer: one request in place of one a file."""
+    return _file(b"\n".join(path.read_bytes() for path, _changed in sheets), "text/css")
+
+
+def _file(data: bytes, media: str) -> File:
+    packs = media.startswith(PACKED) and len(data) > 512
+    return File(
+        data=data,
+        packed=gzip.compress(data, 9, mtime=0) if packs else b"",
+        media=media,
+        hash=hashlib.sha256(data).hexdigest()[:16],
+    )

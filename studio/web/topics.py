@@ -1,0 +1,304 @@
+"""What open pages are told: the topics behind the live streams.
+
+A session's topic pushes its lines, its header and the draft, and names the regions that must look
+again. The lists are only told to look. Every message is a snapshot, so one that comes twice, or
+late, does no harm; the id stands on the last message of a batch.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sse_starlette import ServerSentEvent
+
+from studio.core.reader import Line, Reader, SessionView
+from studio.core.rules import events as e
+from studio.core.rules.access import Person
+from studio.web.hub import Chunk, Topic
+from studio.web.render import inert
+
+LOOKER = Person(
+    id="studio", role="admin"
+)  # reads what is shared; each viewer's rights are their own
+WINDOW = 500  # facts that are replayed; a larger gap gets snapshots
+DRAFT_SECONDS = 0.1
+MOVING = frozenset({"queued", "running"})
+CALL = ("call.", "wait.", "decision.")
+
+_PUSHED = frozenset({"timeline", "header"})
+_LOOKED = frozenset({"held", "composer", "panel"})
+_ALL = _PUSHED | _LOOKED
+_MOVES = frozenset({"header", "panel"})
+_WRITTEN = _PUSHED | {"draft", "panel"}
+
+# What a fact changes on its session's page. The lists compare what they would show instead: a
+# session's facts say nothing of the order and the counts that a list is made of.
+REGIONS: dict[type[e.Event], frozenset[str]] = {
+    e.SessionStarted: _MOVES,
+    e.MessageAccepted: _PUSHED | {"composer", "panel"},
+    e.TurnStarted: _MOVES | {"composer"},
+    e.ModelRequested: _MOVES,
+    e.ModelReplied: _WRITTEN,
+    e.ModelFailed: _WRITTEN,
+    e.ModelUncertain: _WRITTEN,
+    e.CallProposed: _PUSHED | {"panel"},
+    e.WaitOpened: _ALL,
+    e.DecisionRecorded: _ALL,
+    e.CallStarted: _PUSHED | {"panel"},
+    e.CallSucceeded: _ALL,
+    e.CallFailed: _ALL,
+    e.CallDenied: _ALL,
+    e.CallCancelled: _ALL,
+    e.CallUncertain: _ALL,
+    e.CallSettled: _ALL,
+    e.CallLate: _ALL,
+    e.LimitReached: _PUSHED | {"panel"},
+    e.TurnCompleted: _ALL | {"draft"},
+    e.TurnFailed: _ALL | {"draft"},
+    e.TurnCancelled: _ALL | {"draft"},
+    # journals of their own, which no page follows
+    e.AgentSaved: frozenset(),
+    e.PolicySaved: frozenset(),
+    e.KeyMade: frozenset(),
+    e.KeyRevoked: frozenset(),
+    e.SignedIn: frozenset(),
+}
+
+
+class SessionTopic(Topic):
+    """One session. Ids are its own sequence numbers."""
+
+    def __init__(self, reader: Reader, session_id: str) -> None:
+        super().__init__(reader)
+        self.session_id = session_id
+        self.seq = 0
+        self._agent = ""
+        self._draft: tuple[str, str] | None = None
+        self._written = ""  # the effect whose reply is on the page; its draft is not shown again
+
+    async def open(self) -> None:
+        """Stand at the newest fact."""
+        view = await self.reader.session(LOOKER, self.session_id)
+        self.seq, self._agent = view.seq, view.row.agent
+        self._watch_drafts(view)
+
+    async def news(self) -> list[Chunk]:
+        """What was recorded since, then the draft as far as it is written."""
+        chunks = []
+        while facts := await self.reader.facts_after(self.session_id, self.seq, WINDOW):
+            chunks.append(await self._told(facts, since=self.seq))
+            self.seq = facts[-1].seq
+        draft = self.reader.draft(self.session_id)
+        if draft is not None and draft[0] == self._written:
+            draft = None
+        if draft != self._draft:
+            self._draft = draft
+            chunks.append(Chunk(data=message(draft_partial(draft)), seq=self.seq))
+        return chunks
+
+    async def catch_up(self, after: str) -> Chunk:
+        """The facts behind `after`; snapshots when it is no place of ours, or too long ago."""
+        seq = int(after) if after.isascii() and after.isdigit() and len(after) < 16 else -1
+        if 0 <= seq <= self.seq:
+            facts = await self.reader.facts_after(self.session_id, seq, WINDOW + 1)
+            if len(facts) <= WINDOW:
+                told = await self._told(facts, since=seq) if facts else Chunk(data=b"", seq=seq)
+                return self._with_draft(told)
+        return self._with_draft(await self._snapshot())
+
+    def _with_draft(self, chunk: Chunk) -> Chunk:
+        if self._draft is None:
+            return chunk
+        return Chunk(data=chunk.data + message(draft_partial(self._draft)), seq=chunk.seq)
+
+    async def _told(self, facts: list[e.Fact], *, since: int) -> Chunk:
+        regions = frozenset[str]().union(*(REGIONS[type(fact.event)] for fact in facts))
+        html = ""
+        if "timeline" in regions:
+            effects, seqs = _dirty(facts)
+            lines = await self.reader.lines(LOOKER, self.session_id, effects, seqs)
+            html += lines_partial(lines, self._agent, since=since)
+        if "header" in regions:
+            view = await self.reader.session(LOOKER, self.session_id)
+            self._watch_drafts(view)
+            html += header_partial(view)
+        if "draft" in regions:
+            html += draft_partial(None)
+            self._draft, self._written = None, _written(facts) or self._written
+        return batch(html, regions & _LOOKED, seq=facts[-1].seq)
+
+    async def _snapshot(self) -> Chunk:
+        """Everything that is pushed, as it is now, and a word to look again to all the rest."""
+        timeline = await self.reader.timeline(LOOKER, self.session_id)
+        view = await self.reader.session(LOOKER, self.session_id)
+        html = (
+            timeline_partial(timeline.lines, self._agent)
+            + header_partial(view)
+            + draft_partial(None)
+        )
+        return batch(html, _LOOKED, seq=timeline.seq)
+
+    def _watch_drafts(self, view: SessionView) -> None:
+        """A draft is no fact and rings no bell, so it is looked for while a turn moves."""
+        self.nap = DRAFT_SECONDS if view.row.status in MOVING else None
+
+
+class PendingTopic(Topic):
+    """How much waits for people, as one person (or any admin) may know it. It has no ids."""
+
+    pace = 0.2
+
+    def __init__(self, reader: Reader, name: str) -> None:
+        super().__init__(reader)
+        role, _mark, person = name.partition(":")
+        self._person = Person(id=person, role="admin" if role == "admin" else "viewer")
+        self._total = -1
+
+    async def news(self) -> list[Chunk]:
+        """The count, when it is another."""
+        total = (await self.reader.pending(self._person)).total
+        if total == self._total:
+            return []
+        self._total = total
+        return [Chunk(data=message(pending_partial(total)))]
+
+    async def catch_up(self, after: str) -> Chunk:
+        """The count."""
+        pending = await self.reader.pending(self._person)
+        return Chunk(data=message(pending_partial(pending.total)))
+
+
+class ListTopic(Topic):
+    """A list that each viewer fetches under their own rights: told when to look again.
+
+    Ids are positions of the store's journal. The look is asked for at once when a page connects,
+    unless it is where we are.
+    """
+
+    pace = 0.5
+
+    def __init__(self, reader: Reader, region: str) -> None:
+        super().__init__(reader)
+        self.region = region
+        self._seen: Any = None
+
+    async def open(self) -> None:
+        """See how it stands."""
+        self._seen = await self._sign()
+
+    async def news(self) -> list[Chunk]:
+        """A word to look again, when what the list shows may have changed."""
+        seen = await self._sign()
+        if seen == self._seen:
+            return []
+        self._seen = seen
+        position = await self.reader.position()
+        return [batch("", {self.region}, seq=position)]
+
+    async def catch_up(self, after: str) -> Chunk:
+        """A word to look again, unless nothing at all has happened since."""
+        position = await self.reader.position()
+        if after == str(position):
+            return Chunk(data=b"")
+        return batch("", {self.region}, seq=position)
+
+    async def _sign(self) -> Any:
+        return await self.reader.position()
+
+
+class ApprovalsTopic(ListTopic):
+    """The list of waits: it changes when one opens or closes, or gets one approval of two."""
+
+    pace = 0.25
+
+    async def _sign(self) -> Any:
+        """What would differ: the counts, the oldest open, the newest closed."""
+        oldest = await self.reader.waits(LOOKER, limit=50)
+        newest = await self.reader.waits(LOOKER, state="closed", limit=3)
+        return (
+            await self.reader.pending(LOOKER),
+            [(wait.id, wait.approved_by) for wait in oldest.items],
+            [(wait.id, wait.closed) for wait in newest.items],
+        )
+
+
+TOPICS = {
+    "session": SessionTopic,
+    "pending": PendingTopic,
+    "approvals": ApprovalsTopic,
+    "home": ListTopic,
+    "sessions": ListTopic,
+}
+
+
+# Messages -------------------------------------------------------------------------------------
+
+
+def message(html: str = "", *, event: str | None = None, seq: int | None = None) -> bytes:
+    """One message of the stream: HTML to be put in place, or the name of what happened."""
+    identity = None if seq is None else str(seq)
+    return ServerSentEvent(html, event=event, id=identity, sep="\n").encode()
+
+
+def batch(html: str, looks: Iterable[str], *, seq: int) -> Chunk:
+    """HTML and the regions that must look again; the id stands on the last of them."""
+    parts: list[tuple[str, str | None]] = [("", f"look:{region}") for region in sorted(looks)]
+    if html or not parts:
+        parts.insert(0, (html, None))
+    data = [message(text, event=event) for text, event in parts[:-1]]
+    text, event = parts[-1]
+    return Chunk(data=b"".join([*data, message(text, event=event, seq=seq)]), seq=seq)
+
+
+def lines_partial(lines: Iterable[Line], agent: str, *, since: int) -> str:
+    """New lines go to the end; lines that were there before are changed where they stand."""
+    new, html = "", ""
+    for line in lines:
+        text = inert("sessions/_line.html", line=line, agent=agent)
+        if line.seq > since:
+            new += text
+        else:
+            html += (
+                f'<hx-partial hx-target="#line-{line.seq}" hx-swap="outerMorph">{text}</hx-partial>'
+            )
+    if new:
+        html += f'<hx-partial hx-target="#timeline" hx-swap="beforeend">{new}</hx-partial>'
+    return html
+
+
+def timeline_partial(lines: Iterable[Line], agent: str) -> str:
+    """The newest window, in place of whatever is shown."""
+    inside = "".join(inert("sessions/_line.html", line=line, agent=agent) for line in lines)
+    return f'<hx-partial hx-target="#timeline" hx-swap="innerMorph">{inside}</hx-partial>'
+
+
+def header_partial(view: SessionView) -> str:
+    """What the session is and how it stands."""
+    inside = inert("sessions/_header.html", session=view)
+    return f'<hx-partial hx-target="#header" hx-swap="innerMorph">{inside}</hx-partial>'
+
+
+def draft_partial(draft: tuple[str, str] | None) -> str:
+    """The reply as far as it is written; empty once it is a fact."""
+    inside = inert("sessions/_draft.html", text=draft[1]) if draft else ""
+    return f'<hx-partial hx-target="#draft" hx-swap="innerHTML">{inside}</hx-partial>'
+
+
+def pending_partial(total: int) -> str:
+    """The count in the navigation; nothing when nothing waits."""
+    return f'<hx-partial hx-target="#pending" hx-swap="textContent">{total or ""}</hx-partial>'
+
+
+def _dirty(facts: list[e.Fact]) -> tuple[set[str], set[int]]:
+    """The calls whose lines changed, and the facts that are lines of their own."""
+    effects = {
+        fact.event.effect_id  # type: ignore[attr-defined]
+        for fact in facts
+        if fact.event.TYPE.startswith(CALL)
+    }
+    return effects, {fact.seq for fact in facts if fact.event.LINE}
+
+
+def _written(facts: list[e.Fact]) -> str:
+    """The effect whose reply was recorded last."""
+    done = [f.event.effect_id for f in facts if isinstance(f.event, e.ModelReplied | e.ModelFailed)]
+    return done[-1] if done else ""

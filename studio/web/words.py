@@ -1,0 +1,128 @@
+"""Which word, and which colour, stands for a state: the same on every page.
+
+Each filter gives (state, label): the first is a word of the style sheet, the second is read.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from studio.core.reader import CallRow, Line, WaitRow
+from studio.core.rules import contents
+from studio.core.rules.events import Content
+from studio.web import arguments
+from studio.web.arguments import Node
+from studio.web.format import count, pretty
+
+State = tuple[str, str]
+
+CALLS: dict[str, State] = {
+    "proposed": ("queued", "proposed"),
+    "held": ("held", "held"),
+    "ready": ("queued", "ready"),
+    "started": ("running", "running"),
+    "waiting": ("waiting", "waiting"),
+    "succeeded": ("completed", "done"),
+    "failed": ("failed", "failed"),
+    "denied": ("denied", "denied"),
+    "cancelled": ("cancelled", "cancelled"),
+    "uncertain": ("uncertain", "uncertain"),
+}
+OPEN: dict[str, State] = {
+    "approval": ("held", "held"),
+    "question": ("waiting", "question"),
+    "timer": ("waiting", "waits for a time"),
+    "uncertain": ("uncertain", "uncertain"),
+}
+CHOICES: dict[str, State] = {
+    "approve": ("approved", "approved"),
+    "deny": ("denied", "denied"),
+    "answer": ("answered", "answered"),
+    "ran": ("completed", "settled: it ran"),
+    "did_not_run": ("cancelled", "settled: it did not run"),
+    "send_again": ("approved", "sent again"),
+    "expired": ("expired", "expired, not run"),
+    "due": ("completed", "due"),
+    "stopped": ("cancelled", "stopped"),
+    "late": ("completed", "closed by its late outcome"),
+}
+VERDICTS: dict[str, State] = {
+    "allow": ("approved", "runs"),
+    "ask": ("held", "asks"),
+    "deny": ("denied", "denied"),
+    "depends": ("waiting", "depends"),
+}
+SHOWN_CHARACTERS = 6_000
+
+
+def call_state(call: CallRow) -> State:
+    """How a call stands."""
+    if call.state == "uncertain" and call.settled:
+        return "completed", "settled"
+    return CALLS.get(call.state, ("queued", call.state))
+
+
+def wait_state(wait: WaitRow) -> State:
+    """How a wait stands, or how it was answered."""
+    if wait.state == "open":
+        return OPEN.get(wait.kind, ("waiting", wait.kind))
+    return CHOICES.get(wait.choice or "", ("cancelled", wait.choice or "closed"))
+
+
+def line_words(line: Line) -> str:
+    """What an event of the timeline says."""
+    turn = f"Turn {line.turn_number}"
+    match line.kind:
+        case "completed":
+            return f"{turn} completed."
+        case "failed":
+            return f"{turn} failed: {line.message or line.text}"
+        case "cancelled":
+            why = f": {line.text}" if line.text else "."
+            return f"{line.by} stopped {turn.lower()}{why} {_left(line.payload)}".strip()
+        case "model_failed":
+            return f"The model call failed: {line.message or line.text}"
+        case _:
+            return line.text or line.message
+
+
+def _left(payload: dict[str, Any]) -> str:
+    """What a stopped turn had done."""
+    ran, unknown = len(payload.get("ran", ())), len(payload.get("unknown", ()))
+    parts = [f"{count(ran, 'call')} had run"] if ran else ["No call had run"]
+    if unknown:
+        parts.append(f"the outcome of {count(unknown, 'call')} is unknown")
+    return ", ".join(parts) + "."
+
+
+def verdict(word: str | None) -> State:
+    """What the policy said: allow, ask or deny; or words that say what may become of it."""
+    return VERDICTS.get(word or "", ("queued", word or "not judged"))
+
+
+def words(content: Content, most: int = SHOWN_CHARACTERS) -> str:
+    """A content to be read as text: the beginning of it when it is long."""
+    if content.stored:
+        return contents.words(content)
+    text = content.value if isinstance(content.value, str) else pretty(content.value)
+    return text if len(text) <= most else text[:most] + "\n…"
+
+
+def tree(content: Content) -> Node:
+    """A content as a tree of exact values; a large one as the text that is kept beside the fact."""
+    return arguments.tree(contents.words(content) if content.stored else content.value)
+
+
+def is_cut(content: Content, most: int = SHOWN_CHARACTERS) -> bool:
+    """Whether `words` leaves something out."""
+    return content.stored or len(words(content, most + 2)) > most
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "call_state": call_state,
+    "wait_state": wait_state,
+    "line_words": line_words,
+    "verdict": verdict,
+    "words": words,
+    "is_cut": is_cut,
+    "tree": tree,
+}
