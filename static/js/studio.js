@@ -7,17 +7,16 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const on = (name, listener, target = document) => target.addEventListener(name, listener);
   const put = (element, text) => { if (element && element.textContent !== text) element.textContent = text; };
-  const stored = (name, value, store = localStorage) => {
+  const stored = (store, name, value) => {
     try {
-      if (value === undefined) return store.getItem(name) ?? "";
-      if (value) store.setItem(name, value); else store.removeItem(name);
-    } catch { /* storage is switched off: the choice lasts as long as the page */ }
-    return value ?? "";
+      if (value !== undefined) window[store].setItem(name, value);
+      return window[store].getItem(name) ?? "";
+    } catch { return value ?? ""; /* storage is off: the choice lasts as long as the page */ }
   };
   root.dataset.scripted = "";
 
-  /* ---- theme: system, light, dark ---- */
-  let theme = stored("theme");
+  /* ---- theme: system, light, dark; before the first paint ---- */
+  let theme = stored("localStorage", "theme");
   const paint = () => {
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
     put(one("[data-theme-name]"), theme || "system");
@@ -27,39 +26,33 @@
   /* ---- said aloud ---- */
   const told = new Set();
   const say = text => {
-    const ear = one("[data-said]");
-    if (!ear) return;
-    ear.append(Object.assign(document.createElement("p"), { textContent: text }));
-    if (ear.childElementCount > 6) ear.firstElementChild.remove();
+    one("[data-said]").append(Object.assign(document.createElement("p"), { textContent: text }));
+    all("[data-said] > :nth-last-child(n + 7)").forEach(old => old.remove());
   };
   const announce = aloud => {
-    for (const element of all("[data-announce]")) {
-      const line = element.dataset.announce;
-      if (line && !told.has(line)) { told.add(line); if (aloud) say(line); }
+    for (const { dataset: { announce: line } } of all("[data-announce]")) {
+      if (aloud && !told.has(line)) say(line);
+      told.add(line);
     }
   };
 
   /* ---- times in the reader's zone ---- */
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const format = options => new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options });
-  const day = format({ day: "numeric", month: "short" });
-  const year = format({ day: "numeric", month: "short", year: "numeric" });
-  const clock = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const minute = format({ hour: "2-digit", minute: "2-digit" });
-  const full = format({ weekday: "long", day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
-
+  const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" }, DAY = { day: "numeric", month: "short" };
+  const [clock, minute, day, year] = [CLOCK, { ...CLOCK, second: undefined }, DAY, { ...DAY, year: "numeric" }].map(format);
+  const full = format({ ...CLOCK, weekday: "long", day: "numeric", month: "long", year: "numeric", timeZoneName: "short" });
   const when = (date, style) => {
     const now = new Date();
-    if (style === "time") return clock.format(date);
     if (style === "full") return `${year.format(date)} ${clock.format(date)}`;
-    if (date.toDateString() === now.toDateString()) return clock.format(date);
+    if (style === "time" || date.toDateString() === now.toDateString()) return clock.format(date);
     return `${(date.getFullYear() === now.getFullYear() ? day : year).format(date)} ${minute.format(date)}`;
   };
   const UNITS = [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]];
   const lasting = (milliseconds, coarse = false) => {
     const s = Math.max(0, Math.floor(milliseconds / 1000));
-    const at = Math.max(0, UNITS.findIndex(([, size]) => s >= size));
-    const [[big, size], small] = s < 1 ? [UNITS[3]] : UNITS.slice(at, at + 2);
+    const at = s ? UNITS.findIndex(([, size]) => s >= size) : 3;
+    const [[big, size], small] = UNITS.slice(at, at + 2);
     const rest = small && !(coarse && big === "m") ? Math.floor(s % size / small[1]) : 0;
     return `${Math.floor(s / size)} ${big}${rest ? ` ${rest} ${small[0]}` : ""}`;
   };
@@ -70,8 +63,9 @@
       else put(time, time.dataset.age === "ago" ? `${lasting(passed, true)} ago` : lasting(passed));
     }
   };
-  const tell = within => {
-    for (const time of all("time[datetime]", within)) {
+  const tell = () => {
+    /* a time without a title was not told yet; a morph takes the title away again with the text */
+    for (const time of all("time[datetime]:not([title])")) {
       const date = new Date(time.dateTime);
       if (isNaN(date)) continue;
       if (time.dataset.when !== undefined) put(time, when(date, time.dataset.when));
@@ -85,36 +79,33 @@
     const card = end.closest("[data-must-read]");
     return `${card.id} ${card.dataset.mustRead} ${all("[data-end]", card).indexOf(end)}`;
   };
-  const gate = card => {
-    const unread = all("[data-end]", card).some(end => !read.has(mark(end)));
-    for (const button of all("[data-needs-read]", card)) button.disabled = unread;
-    for (const hint of all("[data-unread]", card)) hint.hidden = !unread;
+  const unread = card => all("[data-end]", card).find(end => !read.has(mark(end)));
+  const guard = () => {
+    for (const card of all("[data-must-read]")) {
+      const left = unread(card);
+      if (left) ends.observe(left);
+      for (const button of all("[data-needs-read]", card)) button.disabled = Boolean(left);
+      for (const hint of all("[data-unread]", card)) hint.hidden = !left;
+    }
   };
   const ends = new IntersectionObserver(entries => {
     for (const { isIntersecting, target } of entries) {
-      const card = target.closest("[data-must-read]");
-      if (!isIntersecting || !card) continue;
-      read.add(mark(target));
+      if (!isIntersecting) continue;
       ends.unobserve(target);
-      gate(card);
+      if (target.closest("[data-must-read]")) read.add(mark(target));
     }
+    guard();
   });
-  const guard = () => {
-    for (const card of all("[data-must-read]")) {
-      for (const end of all("[data-end]", card)) if (!read.has(mark(end))) ends.observe(end);
-      gate(card);
-    }
-  };
 
   /* ---- the end of a growing list: stay there, or hold the place and count ---- */
-  let stuck = true, fresh = 0, last = "";
+  let stuck = !location.hash, fresh = 0, last, height = 0;
   const list = () => one("[data-follow]");
-  const scroller = () => {
-    for (let box = list(); box && box !== document.body; box = box.parentElement)
-      if (/auto|scroll/.test(getComputedStyle(box).overflowY)) return box;
-    return document.scrollingElement;
+  const below = move => {
+    const box = list().closest("[data-scroller]");
+    const past = box ? box.scrollHeight - box.scrollTop - box.clientHeight : list().parentElement.getBoundingClientRect().bottom - innerHeight;
+    if (move) (box ?? window).scrollBy(0, past);
+    return past;
   };
-  const toEnd = () => { const box = scroller(); box.scrollTop = box.scrollHeight; };
   const chip = () => {
     const button = one("[data-jump]");
     if (!button) return;
@@ -122,26 +113,24 @@
     put(one("[data-fresh]", button), `${fresh} new`);
   };
   const grown = () => {
-    const lines = list();
-    if (!lines) return;
-    let added = 0, line = lines.lastElementChild;
+    if (!list()) return;
+    let added = 0, line = list().lastElementChild;
     for (; line && line.id !== last; line = line.previousElementSibling) added += 1;
-    if (last && line && !stuck) fresh += added;
-    last = lines.lastElementChild?.id ?? "";
-    if (stuck) toEnd();
+    if (line && !stuck) fresh += added;
+    last = list().lastElementChild?.id;
     chip();
   };
   const scrolled = () => {
     if (!list()) return;
-    const box = scroller();
-    stuck = box.scrollHeight - box.scrollTop - box.clientHeight < 64;
+    const far = below() > 8, at = (list().closest("[data-scroller]") ?? document.scrollingElement).scrollTop;
+    if (!far || at < height) stuck = !far;
+    height = at;
     if (stuck) fresh = 0;
     chip();
   };
 
   /* ---- the stream and its pill ---- */
-  const WORDS = { live: "live", catching: "catching up", lost: "lost" };
-  const FINAL = [401, 403, 404, 410];
+  const WORDS = { live: "live", catching: "catching up", lost: "lost" }, FINAL = [401, 403, 404, 410];
   let stream, connection = null, heard = 0, pause = 1000, finished = false;
   const pill = state => {
     const light = one("#live");
@@ -153,13 +142,14 @@
   const connect = () => {
     if (stream && !connection && !finished && !document.hidden) stream.dispatchEvent(new CustomEvent("studio:connect"));
   };
-  const again = () => { setTimeout(connect, pause); pause = Math.min(pause * 2, 15000); };
-  const alive = () => {
-    if (!connection?.reader || document.hidden || Date.now() - heard < 25000) return;
-    heard = Date.now();
-    pill("catching");
-    connection.reader.cancel();
+  const dropped = status => {
+    connection = null;
+    finished ||= FINAL.includes(status);
+    pill("lost");
+    setTimeout(connect, pause);
+    pause = Math.min(pause * 2, 15000);
   };
+  const alive = () => { if (Date.now() - heard > 25000) connection?.reader?.cancel(); };
   on("htmx:sse:before:connection", event => {
     if (finished) return event.preventDefault();
     connection = event.detail.connection;
@@ -170,88 +160,86 @@
     heard = Date.now();
     const name = event.detail.message.event;
     if (name === "live" || name === "beat") pill("live");
-    if (name === "gone") { finished = true; connection.reader?.cancel(); pill("lost"); }
+    if (name === "gone") { finished = true; connection.reader?.cancel(); }
   });
   on("htmx:sse:error", event => { finished ||= FINAL.includes(event.detail.status); pill("lost"); });
-  on("htmx:sse:close", () => { connection = null; pill("lost"); if (!finished) again(); });
+  on("htmx:sse:close", dropped);
   on("htmx:finally:request", event => {
     const { sourceElement, response } = event.detail.ctx;
-    if (sourceElement !== stream) return guard();
-    if (connection) return;
-    finished = FINAL.includes(response?.status);
-    pill("lost");
-    if (!finished) again();
+    if (sourceElement !== stream) guard();
+    else if (!connection) dropped(response?.status);
   });
 
-  /* ---- htmx: only what carries the page's nonce may ask; what failed is said or asked again ---- */
+  /* ---- htmx: only what carries the page's nonce may ask; what failed is said, or asked again ---- */
   on("htmx:config:request", event => {
     if (event.detail.ctx.sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
   });
   const failed = event => {
-    const ctx = event.detail.ctx;
-    if (!ctx || ctx.sourceElement === stream) return;
-    const name = ctx.sourceEvent?.type ?? "";
+    const { sourceElement, sourceEvent } = event.detail.ctx ?? {};
+    if (!sourceElement || sourceElement === stream) return;
+    const name = sourceEvent?.type ?? "";
     if (name.startsWith("look:")) setTimeout(() => stream?.dispatchEvent(new CustomEvent(name, { bubbles: true })), 2000);
-    else if (event.type === "htmx:error") one("#notices")?.append(one("[data-silent]").content.cloneNode(true));
+    else if (event.type === "htmx:error") one("#notices").append(one("[data-silent]").content.cloneNode(true));
   };
   on("htmx:error", failed);
   on("htmx:response:error", event => { if (event.detail.ctx.response.status >= 500) failed(event); });
+  /* an appended line that is here already takes its old place, so a replay repeats harmlessly */
   on("htmx:before:swap", event => {
-    /* an appended line that is here already takes its old place, so a replay repeats harmlessly */
     for (const { fragment, swapSpec } of event.detail.tasks)
       if (swapSpec?.style === "beforeend")
         for (const line of [...fragment.children]) if (line.id) document.getElementById(line.id)?.replaceWith(line);
   });
-  const title = () => {
+  const settled = () => {
+    tell(); tick(); guard(); grown();
     const held = one("#pending")?.textContent.trim();
-    document.title = (held && held !== "0" ? `(${held}) ` : "") + document.title.replace(/^\(\d+\) /, "");
+    document.title = (held > 0 ? `(${held}) ` : "") + document.title.replace(/^\(\d+\) /, "");
   };
-  const settled = within => { tell(within); tick(); guard(); grown(); title(); };
-  on("htmx:before:settle", event => settled(event.target.parentElement ?? document));
-  on("htmx:after:swap", () => { settled(document); announce(true); });
+  on("htmx:before:settle", settled);
+  on("htmx:after:swap", () => announce(true));
 
   /* ---- typed text is never lost ---- */
   const dirty = new Set();
   const slot = field => `keep ${location.pathname} ${field.name}`;
   on("input", ({ target }) => {
-    if (target.matches("[data-keep]")) stored(slot(target), target.value, sessionStorage);
+    if (target.matches("[data-keep]")) stored("sessionStorage", slot(target), target.value);
     if (target.form?.matches("[data-guard]")) dirty.add(target.form);
   });
   on("submit", ({ target }) => {
     dirty.delete(target);
-    for (const field of all("[data-keep]", target)) stored(slot(field), "", sessionStorage);
+    for (const field of all("[data-keep]", target)) stored("sessionStorage", slot(field), "");
   });
   on("beforeunload", event => { if ([...dirty].some(form => form.isConnected)) event.preventDefault(); }, window);
 
   /* ---- presses ---- */
+  const PRESSES = {
+    themeSwitch: () => { theme = stored("localStorage", "theme", { "": "light", light: "dark", dark: "" }[theme]); paint(); },
+    help: () => one("[data-help-dialog]").showModal(),
+    jump: () => { stuck = true; fresh = 0; below(true); chip(); },
+    dismiss: press => press.closest(".notice").remove(),
+    copy: press => navigator.clipboard?.writeText(press.dataset.copy).then(() => say("Copied.")),
+  };
   on("click", event => {
+    if (event.target.closest("[data-follow] summary")) stuck = false;
     const press = event.target.closest("[data-theme-switch], [data-help], [data-jump], [data-dismiss], [data-copy]");
-    if (!press) return;
-    if (press.matches("[data-theme-switch]")) { theme = stored("theme", { "": "light", light: "dark", dark: "" }[theme]); paint(); }
-    if (press.matches("[data-help]")) one("[data-help-dialog]").showModal();
-    if (press.matches("[data-jump]")) { fresh = 0; stuck = true; toEnd(); chip(); }
-    if (press.matches("[data-dismiss]")) press.closest(".notice").remove();
-    if (press.matches("[data-copy]")) navigator.clipboard?.writeText(press.dataset.copy).then(() => say("Copied."));
+    for (const name in press?.dataset) PRESSES[name]?.(press);
   });
   on("change", ({ target }) => {
     if (target.matches("[data-tick-all]")) for (const box of all("[data-tick]:enabled")) box.checked = target.checked;
-    if (target.matches("[data-tick], [data-tick-all]")) put(one("[data-ticked]"), String(all("[data-tick]:checked").length));
+    if (target.matches("[data-tick], [data-tick-all]")) put(one("[data-ticked]"), `${all("[data-tick]:checked").length}`);
   });
-  document.addEventListener("toggle", event => {
-    if (event.target.open && event.target.matches("details.card__more")) one("textarea, input:not([type=hidden])", event.target)?.focus();
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open && target.matches("details.card__more")) one("textarea, input:not([type=hidden])", target)?.focus();
   }, true);
 
   /* ---- keys ---- */
   let place = -1, leap = 0;
-  const rows = () => all("[data-row]").filter(row => row.getClientRects().length);
-  const row = () => document.activeElement?.closest("[data-row]");
+  const rows = () => all("[data-row]").filter(row => row.getClientRects().length), row = () => document.activeElement?.closest("[data-row]");
   const move = step => {
     const choices = rows(), here = choices.indexOf(row());
     if (!choices.length) return;
-    const gone = here < 0 && place >= 0 && step > 0;
-    const next = choices[Math.max(0, Math.min(choices.length - 1, here >= 0 ? here + step : gone ? place : place + step))];
-    place = choices.indexOf(next);
-    if (!next.hasAttribute("tabindex")) next.tabIndex = -1;
+    /* the row that had the focus may be gone: its place is taken by the next one */
+    const to = here < 0 && place >= 0 && step > 0 ? place : (here < 0 ? place : here) + step;
+    const next = choices[Math.max(0, Math.min(choices.length - 1, to))];
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   };
@@ -262,33 +250,35 @@
     if (!button) return false;
     if (button.disabled && button.matches("[data-needs-read]")) {
       say("Read the arguments to their end first.");
-      all("[data-end]", card).find(end => !read.has(mark(end)))?.scrollIntoView({ block: "center" });
+      unread(card)?.scrollIntoView({ block: "center" });
     } else button.click();
     return true;
+  };
+  const typed = (event, field) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && field.matches("[data-send]")) field.form.requestSubmit();
+    if (event.key !== "Escape") return;
+    field.closest("details.card__more")?.removeAttribute("open");
+    if (row()) row().focus(); else field.blur();
+  };
+  const KEYS = {
+    j: () => move(1), k: () => move(-1), g: () => { leap = Date.now(); },
+    "/": () => one("[data-search]")?.focus(), "?": () => PRESSES.help(),
+    x: () => one("[data-tick]", row() ?? document.createElement("i"))?.click(),
   };
   on("focusin", ({ target }) => { const at = target.closest("[data-row]"); if (at) place = rows().indexOf(at); });
   on("keydown", event => {
     const { key, target } = event;
-    if (event.defaultPrevented || event.repeat && !"jk".includes(key) || event.isComposing || one("dialog[open]")) return;
-    const typing = target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
-    if (typing) {
-      if (key === "Escape") { typing.closest("details.card__more")?.removeAttribute("open"); (row() ?? typing).focus(); typing.blur(); }
-      if (key === "Enter" && (event.ctrlKey || event.metaKey) && typing.matches("[data-send]")) typing.form.requestSubmit();
-      return;
-    }
+    if (event.defaultPrevented || event.isComposing || one("dialog[open]") || (event.repeat && !/[jk]/.test(key))) return;
+    const field = target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+    if (field) return typed(event, field);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const leaping = Date.now() - leap < 1200;
+    const letter = /^[a-z]$/.test(key), leaping = letter && Date.now() - leap < 1200;
     leap = 0;
-    let done = true;
-    if (leaping) one(`[data-go="${CSS.escape(key)}"]`)?.click();
-    else if (key === "g") leap = Date.now();
-    else if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
-    else if (key === "/") one("[data-search]")?.focus();
-    else if (key === "?") one("[data-help-dialog]")?.showModal();
+    if (leaping) one(`[data-go="${key}"]`)?.click();
+    else if (KEYS[key]) KEYS[key]();
     else if (key === "Enter" && target.matches("[data-row]")) one("[data-open], .table__link, summary", target)?.click();
-    else if (key === "x" && row()) one("[data-tick]", row())?.click();
-    else done = /^[a-z]$/.test(key) && answer(key);
-    if (done) event.preventDefault();
+    else if (!letter || !answer(key)) return;
+    event.preventDefault();
   });
 
   /* ---- start ---- */
@@ -296,14 +286,13 @@
     stream = one("#stream");
     paint();
     put(one("[data-zone]"), zone);
-    for (const field of all("[data-keep]")) field.value ||= stored(slot(field), undefined, sessionStorage);
+    for (const field of all("[data-keep]")) field.value ||= stored("sessionStorage", slot(field));
     announce(false);
-    settled(document);
-    if (list() && location.hash) scrolled();
+    settled();
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
+    if (list()) new ResizeObserver(() => stuck && below(true)).observe(list().parentElement);
     setInterval(() => { if (!document.hidden) { tick(); alive(); } }, 1000);
-    /* htmx starts at this same event, after us: connect when its listeners are there */
-    setTimeout(connect);
+    setTimeout(connect); /* htmx starts at this same event, after us */
   });
   on("visibilitychange", () => { if (!document.hidden) { tick(); connect(); } });
 })();
