@@ -172,14 +172,22 @@ def _json(given: str) -> Any:
 
 
 def _answer(text: str, schema: Any) -> Any:
-    """An answer that fits the question: JSON, unless a text is asked for."""
-    kind = schema.get("type") if isinstance(schema, dict) else None
-    if kind in (None, "string"):
+    """An answer that fits the question: a text, or JSON where something else is asked for.
+
+    A question for one thing (`{"answer": text}`, the usual one) may be answered by that alone.
+    """
+    known = schema if isinstance(schema, dict) else {}
+    if known.get("type", "string") == "string":
         return text
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        return text  # the studio says what fits
+        value = text
+    asked = known.get("required")
+    if known.get("type") != "object" or isinstance(value, dict) or not isinstance(asked, list):
+        return value  # the studio says whether it fits
+    kind = known.get("properties", {}).get(asked[0], {}).get("type") if len(asked) == 1 else None
+    return {asked[0]: text if kind == "string" else value} if len(asked) == 1 else value
 
 
 WAIT = argument("id", metavar="APPROVAL", help="the approval's id")

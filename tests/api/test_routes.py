@@ -1,0 +1,185 @@
+"""Whatever is asked, the answer is JSON, with a status that fits and a request id."""
+
+import pytest
+
+from studio.api.routes import ENDPOINTS
+from tests.api.conftest import Studio
+
+DECISION = "/v1/approvals/wai_x/decision"
+
+
+async def fault(studio: Studio, method: str, path: str, **more):
+    response = await studio.raw(method, path, **more)
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["request-id"]
+    assert response.headers["cache-control"] == "no-store"
+    assert set(response.json()) == {"error"}
+    assert set(response.json()["error"]) == {"code", "message", "details"}
+    return response
+
+
+@pytest.mark.parametrize("path", ["/v1/", "/v1/nothing", "/v1/agents/", "/v1/sessions/a/b/c"])
+async def test_an_unknown_path_is_not_found(studio: Studio, path):
+    assert (await fault(studio, "GET", path)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "method, path, allowed",
+    [
+        ("DELETE", "/v1/sessions", {"GET", "HEAD", "POST"}),
+        ("PATCH", "/v1/agents/helper", {"GET", "HEAD", "PUT"}),
+        ("GET", DECISION, {"POST"}),
+        ("OPTIONS", "/v1/policy", {"GET", "HEAD", "PUT"}),
+        ("BREW", "/v1/health", {"GET", "HEAD"}),
+    ],
+)
+async def test_a_method_that_is_not_there_is_told_those_that_are(studio, method, path, allowed):
+    response = await fault(studio, method, path)
+
+    assert response.status_code == 405
+    assert set(response.headers["allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize("accept", ["text/html", "text/event-stream", "application/json;q=0"])
+async def test_what_cannot_be_answered_as_asked_is_refused(studio: Studio, accept):
+    response = await fault(studio, "GET", "/v1/agents", headers={"Accept": accept})
+
+    assert (response.status_code, response.json()["error"]["code"]) == (406, "not_acceptable")
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/*", "text/html, */*;q=0.1", "", None])
+async def test_what_can_be_answered_is_answered(studio: Studio, accept):
+    assert (await studio.raw("GET", "/v1/agents", headers={"Accept": accept})).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"]
+)
+async def test_a_body_of_another_kind_is_refused(studio: Studio, kind):
+    response = await fault(
+        studio, "POST", "/v1/sessions", content=b"{}", headers={"Content-Type": kind}
+    )
+
+    assert response.status_code == 415
+
+
+async def test_a_compressed_body_is_refused(studio: Studio):
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+
+    response = await fault(studio, "POST", "/v1/sessions", content=b"\x1f\x8b", headers=headers)
+
+    assert (response.status_code, response.json()["error"]["code"]) == (415, "body.encoded")
+
+
+async def test_a_missing_body_is_told_to_come_with_its_length(studio: Studio):
+    headers = {"Content-Type": "application/json", "Content-Length": None}
+
+    response = await fault(studio, "POST", "/v1/sessions", headers=headers)
+
+    assert response.status_code == 411
+
+
+async def test_an_empty_body_is_no_json(studio: Studio):
+    headers = {"Content-Type": "application/json"}
+
+    response = await fault(studio, "POST", "/v1/sessions", content=b"", headers=headers)
+
+    assert (response.status_code, response.json()["error"]["code"]) == (400, "body.not_json")
+
+
+async def test_a_body_that_says_it_is_too_large_is_not_read(studio: Studio):
+    headers = {"Content-Type": "application/json", "Content-Length": str(10**12)}
+
+    response = await fault(studio, "POST", "/v1/sessions", content=b"", headers=headers)
+
+    assert (response.status_code, response.json()["error"]["code"]) == (413, "body.too_large")
+
+
+async def test_a_body_that_goes_on_for_ever_is_cut(studio: Studio):
+    read = 0
+
+    async def endless():
+        nonlocal read
+        while True:
+            read += 65_536
+            yield b" " * 65_536
+
+    headers = {"Content-Type": "application/json"}
+    response = await fault(studio, "POST", "/v1/sessions", content=endless(), headers=headers)
+
+    assert response.status_code == 413
+    assert read < 3 * 1024 * 1024
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8321", "localhost:1"])
+async def test_a_host_that_is_not_ours_is_not_answered(studio: Studio, host):
+    response = await fault(studio, "GET", "/v1/agents", headers={"Host": host})
+
+    assert (response.status_code, response.json()["error"]["code"]) == (421, "host.unknown")
+
+
+async def test_a_load_balancer_may_ask_by_any_name(studio: Studio):
+    response = await studio.raw("GET", "/v1/health", person="", headers={"Host": "10.0.0.7"})
+
+    assert response.status_code == 200
+
+
+async def test_a_request_id_comes_back(studio: Studio):
+    response = await studio.raw("GET", "/v1/agents", headers={"Request-Id": "abc-1"})
+
+    assert response.headers["request-id"] == "abc-1"
+
+
+@pytest.mark.parametrize("given", ["a b", "x" * 65, "é"])
+async def test_a_request_id_that_could_do_harm_is_replaced(studio: Studio, given):
+    response = await studio.raw("GET", "/v1/agents", headers={"Request-Id": given.encode()})
+
+    assert len(response.headers["request-id"]) == 16
+
+
+async def test_our_own_mistake_shows_nothing_of_it(studio: Studio, monkeypatch):
+    async def broken(*_):
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(studio.core.parts.reader, "agents", broken)
+
+    response = await fault(studio, "GET", "/v1/agents")
+
+    assert (response.status_code, response.json()["error"]["code"]) == (500, "internal")
+    assert "secret" not in response.text
+
+
+async def test_a_head_request_has_no_body(studio: Studio):
+    response = await studio.raw("HEAD", "/v1/agents")
+
+    assert response.status_code == 200
+
+
+VERBS = [one for one in ENDPOINTS if one.method != "GET" and one.name != "dry_run_policy"]
+
+
+@pytest.mark.parametrize("endpoint", VERBS, ids=[one.name for one in VERBS])
+async def test_a_viewer_changes_nothing_anywhere(studio: Studio, endpoint):
+    bodies = {
+        "start_session": {"agent": "helper"}, "send_message": {"text": "hi"},
+        "deny_and_send": {"text": "hi"}, "cancel_turn": {}, "decide_approval": {"choice": "deny"},
+        "save_agent": {}, "save_policy": {"rules": []}, "make_key": {"name": "a"},
+    }  # fmt: skip
+    path = "/v1" + endpoint.path.replace("{id}", "x").replace("{name}", "helper")
+    more = {} if endpoint.method == "DELETE" else {"json": bodies[endpoint.name]}
+    tag = '"' + "0" * 64 + '"' if endpoint.name == "decide_approval" else '"1"'
+
+    response = await studio.raw(
+        endpoint.method, path, person="charlie", headers={"If-Match": tag}, **more
+    )
+
+    assert response.status_code == 403
+
+
+async def test_nothing_is_answered_without_a_key(studio: Studio):
+    found = {
+        one.name: (await studio.raw(one.method, f"/v1{one.path}", person="")).status_code
+        for one in ENDPOINTS
+    }
+
+    assert found == {one.name: 401 for one in ENDPOINTS}
