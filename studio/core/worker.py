@@ -140,8 +140,9 @@ class Worker:
                 backlog = len(leases) >= free
                 continue
             wait = max(0.0, until - self.clock.monotonic())
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), wait if free > 0 else POLL_SECONDS)
+            with suppress(TimeoutError):  # not wait_for: in 3.11 it can swallow a cancellation
+                async with asyncio.timeout(wait if free > 0 else POLL_SECONDS):
+                    await self._wake.wait()
 
     async def _rest(self) -> float:
         """Seconds until the next known timer, at most one poll."""
