@@ -71,11 +71,15 @@ async def listen(handle: Handle, port: int = 0) -> asyncio.Server:
     """Listen on loopback."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, TimeoutError):
-            await handle(await _read(reader), Talk(writer))
-        with contextlib.suppress(ConnectionError):
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+                await handle(await _read(reader), Talk(writer))
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the stand-in ends; a task may not end cancelled here
+        finally:
             writer.close()
-            await writer.wait_closed()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
 
     return await asyncio.start_server(connected, "127.0.0.1", port, limit=1 << 20)
 
@@ -121,10 +125,13 @@ def served(handle: Handle) -> Iterator[int]:
         ready.set()
         await stop.wait()
         server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in others:
+                if "connected" in repr(task.get_coro()):
+                    task.cancel()
+            await asyncio.wait(others, timeout=1)
+        await asyncio.sleep(0)
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
     thread.start()

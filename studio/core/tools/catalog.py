@@ -1,25 +1,187 @@
-"""The tools an agent is offered: described HTTP calls, MCP servers, plugins, the platform's own."""
+"""The tools an agent is offered: described HTTP calls, MCP servers, plugins, the platform's own.
 
-from collections.abc import Mapping
+Keeps one connection per server configuration; what was offered is kept until a server says that
+its tools changed, or breaks. What cannot be offered is a Gap in words, never an exception.
+"""
+
+import asyncio
+import importlib
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studio.core.tools import platform
+from studio.core.rules import ids
+from studio.core.tools import http, offers, platform
+from studio.core.tools.connector import Connector
+from studio.core.tools.mcp.connection import Connection, Down, Server
 from studio.core.tools.plugins import Plugins
-from studio.core.tools.tool import Offered
+from studio.core.tools.servers import BadServer, Source, server
+from studio.core.tools.tool import Gap, Offered, Tool
+
+KEPT_OFFERS = 256
+IDLE_SECONDS = 900.0
+SDK = ("mcp.client.client", "mcp.client.streamable_http", "mcp.client.subscriptions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """What was offered of a manifest, and of which states of its connections that is true."""
+
+    manifest: Mapping[str, Any]
+    offered: Offered
+    states: tuple[tuple[Connection, int], ...]
+    whole: bool
 
 
 class LiveCatalog:
-    """Finds the tools of a manifest and keeps the connections they need."""
+    """Finds the tools of a manifest and keeps the connections they need.
+
+    `settings` maps names to secrets, `allow` lists places (`host:port`) that tools may reach though
+    they are not public, `data` is the folder that servers may keep files in.
+    """
 
     def __init__(
         self, plugins: Plugins, settings: Mapping[str, str], allow: frozenset[str], data: Path
     ) -> None:
         self._plugins, self._settings, self._allow, self._data = plugins, settings, allow, data
+        self._connections: dict[str, Connection] = {}
+        self._ending: set[Connection] = set()
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._connector: Connector | None = None
 
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
-        return Offered(tools=dict(platform.TOOLS))
+        kept = self._kept.get(id(manifest))
+        if kept is not None and kept.manifest is manifest and _holds(kept):
+            for connection, _ in kept.states:
+                connection.used = time.monotonic()
+            return kept.offered
+        self._let_idle_go()
+        return await self._found(manifest)
 
     async def close(self) -> None:
         """End every server and connection it started."""
+        connections = [*self._connections.values(), *self._ending]
+        self._connections, self._kept = {}, OrderedDict()
+        async with asyncio.TaskGroup() as group:
+            for connection in connections:
+                group.create_task(connection.close())
+        if self._connector is not None:
+            await self._connector.close()
+
+    async def _found(self, manifest: Mapping[str, Any]) -> Offered:
+        gaps = list[Gap]()
+        made = offers.Names()
+        for tool in await self._http_tools(_entries(manifest, "tools"), gaps):
+            made.add(tool, gaps)
+        sources = [*self._sources(manifest, gaps)]
+        connections = await self._connected(sources, gaps)
+        for source, connection, listed in connections:
+            for entry in listed:
+                made.add_listed(entry, source, connection, gaps)
+        offered = Offered(tools={**made.tools, **platform.TOOLS}, gaps=tuple(gaps))
+        states = tuple((connection, connection.generation) for _, connection, _ in connections)
+        whole = len(connections) == len(sources)
+        self._kept[id(manifest)] = _Kept(
+            manifest=manifest, offered=offered, states=states, whole=whole
+        )
+        while len(self._kept) > KEPT_OFFERS:
+            self._kept.popitem(last=False)
+        return offered
+
+    async def _http_tools(
+        self, entries: Iterable[Mapping[str, Any]], gaps: list[Gap]
+    ) -> list[Tool]:
+        found = list[Tool]()
+        for entry in entries:
+            name = str(entry.get("name", "a tool"))
+            try:
+                if entry.get("kind", "http") != "http":
+                    raise http.BadTool(f"There are no tools of the kind {entry.get('kind')}.")
+                described = http.described(entry, self._settings)
+            except (http.BadTool, TypeError, ValueError) as wrong:
+                gaps.append(Gap(source=name, message=f"{name}: {wrong}"))
+                continue
+            found.append(http.HttpTool(described, await self._way_out()))
+        return found
+
+    async def _way_out(self) -> Connector:
+        if self._connector is None:
+            await asyncio.to_thread(importlib.import_module, "httpx")
+        if self._connector is None:
+            self._connector = Connector(self._allow)
+        return self._connector
+
+    def _sources(self, manifest: Mapping[str, Any], gaps: list[Gap]) -> Iterable[Source]:
+        """Servers of the manifest, then of its plugins, in the order they are named."""
+        for entry in _entries(manifest, "servers"):
+            yield Source(entry=entry, folder=self._data)
+        for name in manifest.get("plugins", ()):
+            plugin = self._plugins.get(str(name))
+            if plugin is None:
+                words = self._plugins.problem(str(name)) or "There is no such plugin here."
+                gaps.append(Gap(source=str(name), message=f"Plugin {name}: {words}"))
+                continue
+            for entry in plugin.servers:
+                yield Source(
+                    entry=entry, folder=plugin.folder, plugin=plugin.name, version=plugin.version
+                )
+
+    async def _connected(
+        self, sources: list[Source], gaps: list[Gap]
+    ) -> list[tuple[Source, Connection, tuple[Any, ...]]]:
+        """Each server that can be reached with the tools it lists; all are asked side by side."""
+        if sources and SDK[0] not in sys.modules:
+            for module in SDK:
+                await asyncio.to_thread(importlib.import_module, module)
+        async with asyncio.TaskGroup() as group:
+            asked = [group.create_task(self._listed(source)) for source in sources]
+        found = list[tuple[Source, Connection, tuple[Any, ...]]]()
+        for source, task in zip(sources, asked, strict=True):
+            answer = task.result()
+            if isinstance(answer, Gap):
+                gaps.append(answer)
+            else:
+                found.append((source, *answer))
+        return found
+
+    async def _listed(self, source: Source) -> tuple[Connection, tuple[Any, ...]] | Gap:
+        try:
+            described = server(source, self._settings, self._data)
+            connection = self._connection(source, described)
+            return connection, await connection.tools()
+        except (BadServer, Down) as wrong:
+            return Gap(source=source.name, message=str(wrong))
+
+    def _connection(self, source: Source, described: Server) -> Connection:
+        secret = self._settings
+        key = ids.digest([source.entry, str(source.folder), sorted(source.secrets(secret))])
+        if key not in self._connections:
+            self._connections[key] = Connection(described, self._allow)
+        return self._connections[key]
+
+    def _let_idle_go(self) -> None:
+        """End connections that no agent has needed for long; agents get new versions."""
+        self._ending = {connection for connection in self._ending if not connection.is_over}
+        now = time.monotonic()
+        for key, connection in list(self._connections.items()):
+            if not connection.busy and now - connection.used > IDLE_SECONDS:
+                connection.drop()
+                self._ending.add(self._connections.pop(key))
+
+
+def _holds(kept: _Kept) -> bool:
+    """Nothing was missing, and no server has changed or gone since."""
+    return kept.whole and all(
+        connection.is_up and connection.generation == generation
+        for connection, generation in kept.states
+    )
+
+
+def _entries(manifest: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = manifest.get(name, ())
+    return [item for item in found if isinstance(item, Mapping)]

@@ -58,9 +58,9 @@ def described(tool: Mapping[str, Any], settings: Mapping[str, str]) -> Described
     if method not in METHODS:
         raise BadTool(f"The method {method} is not one of {', '.join(METHODS)}.")
     _check_url(url)
-    headers, secrets = _headers(tool.get("headers", {}), settings)
+    found, secrets = headers(tool.get("headers", {}), settings)
     return Described(
-        spec=_spec(tool, method, url), method=method, url=url, headers=headers,
+        spec=_spec(tool, method, url), method=method, url=url, headers=found,
         mask=strict.Mask(secrets),
     )  # fmt: skip
 
@@ -69,7 +69,7 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
     schema, output = tool.get("input", {"type": "object"}), tool.get("output")
     for name, found in (("input", schema), ("output", output)):
         if found is not None and (wrong := schemas.problem(found)):
-            raise BadTool(f"Its “{name}” is no schema: {wrong}")
+            raise BadTool(f"Its “{name}” {wrong}")
     told = ("name", "description", "method", "url", "input", "output", "headers")
     on_uncertain: Literal["ask", "tell"] = "tell" if tool.get("on_uncertain") == "tell" else "ask"
     return ToolSpec(
@@ -101,7 +101,7 @@ def _check_url(url: str) -> None:
         raise BadTool("Its URL may have parameters only in path and query, and no user.")
 
 
-def _headers(value: Any, settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def headers(value: Any, settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The headers with settings opened, and the secrets among them."""
     found, secrets = dict[str, str](), list[str]()
     for name, given in value.items() if isinstance(value, Mapping) else ():

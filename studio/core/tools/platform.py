@@ -75,7 +75,7 @@ def question_of(arguments: Any) -> Question:
     _check(_ASK_SCHEMA, arguments)
     schema = arguments.get("schema", ANSWER_SCHEMA)
     if wrong := schemas.problem(schema):
-        raise _bad(f"schema: {wrong}")
+        raise _bad(f"schema: it {wrong}")
     return Question(
         prompt=arguments["prompt"], schema=schema, expires_seconds=arguments.get("expires_seconds")
     )

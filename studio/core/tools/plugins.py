@@ -52,6 +52,12 @@ class Plugins:
         """The plugin of this name, if it was found."""
         return self._plugins.get(name)
 
+    def problem(self, name: str) -> str | None:
+        """Why the plugin in the folder of this name could not be used, if it was found broken."""
+        return next(
+            (words for folder, words in self.problems.items() if Path(folder).name == name), None
+        )
+
     def all(self) -> tuple[Plugin, ...]:
         """Every plugin, by name."""
         return tuple(self._plugins[name] for name in sorted(self._plugins))

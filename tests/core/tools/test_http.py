@@ -421,8 +421,8 @@ def test_a_setting_s_value_does_not_change_the_hash():
         ({"headers": {"X A": "a"}}, "cannot be set"),
         ({"headers": {"X-A": {"setting": "MISSING"}}}, "STUDIO_SETTING_MISSING"),
         ({"headers": {"X-A": {"setting": "EMPTY"}}}, "STUDIO_SETTING_EMPTY"),
-        ({"input": {"type": "nonsense"}}, "“input” is no schema"),
-        ({"output": {"type": "nonsense"}}, "“output” is no schema"),
+        ({"input": {"type": "nonsense"}}, "“input” is not a JSON Schema"),
+        ({"output": {"type": "nonsense"}}, "“output” is not a JSON Schema"),
     ],
 )
 def test_a_tool_that_cannot_work_is_refused_in_words(wrong, words):
