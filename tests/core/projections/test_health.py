@@ -1,0 +1,39 @@
+from studio.core.reader import Reader
+from studio.core.store import wakes
+from tests.core.projections.story import Story
+
+
+async def test_health_tells_the_store_and_how_far_it_is(story: Story, reader: Reader) -> None:
+    await story.session()
+
+    health = await reader.health()
+
+    assert health["kind"] == story.db.kind
+    assert health["position"] == 1
+    assert health["wake_lag"] == 0
+    assert health["disk_free"] > 0
+    assert {"version", "sync", "last_error"} <= set(health)
+
+
+async def test_wake_that_nobody_takes_shows_as_lag(story: Story, reader: Reader) -> None:
+    session_id = await story.session()
+    due = story.clock.told - 3_000
+    await story.db.record(lambda conn: wakes.set(conn, session_id, due))
+
+    assert (await reader.health())["wake_lag"] == 3_000
+
+
+async def test_clock_behind_the_newest_fact_is_told(story: Story, reader: Reader) -> None:
+    await story.session()
+    on_time = await reader.health()
+    story.clock.told -= 1_001
+
+    behind = await reader.health()
+
+    assert (on_time["clock_behind"], behind["clock_behind"]) == (False, True)
+
+
+async def test_empty_store_is_healthy(story: Story, reader: Reader) -> None:
+    health = await reader.health()
+
+    assert (health["position"], health["clock_behind"]) == (0, False)
