@@ -99,10 +99,10 @@
 
   /* ---- the end of a growing list: stay there, or hold the place and count ---- */
   let stuck = !location.hash, fresh = 0, last, height = 0;
-  const list = () => one("[data-follow]");
+  const list = () => one("[data-follow]"), column = () => list().closest(".split > *, main");
   const below = move => {
     const box = list().closest("[data-scroller]");
-    const past = box ? box.scrollHeight - box.scrollTop - box.clientHeight : list().parentElement.getBoundingClientRect().bottom - innerHeight;
+    const past = box ? box.scrollHeight - box.scrollTop - box.clientHeight : column().getBoundingClientRect().bottom - innerHeight;
     if (move) (box ?? window).scrollBy(0, past);
     return past;
   };
@@ -290,7 +290,7 @@
     announce(false);
     settled();
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
-    if (list()) new ResizeObserver(() => stuck && below(true)).observe(list().parentElement);
+    if (list()) new ResizeObserver(() => stuck && below(true)).observe(column());
     setInterval(() => { if (!document.hidden) { tick(); alive(); } }, 1000);
     setTimeout(connect); /* htmx starts at this same event, after us */
   });
