@@ -20,7 +20,7 @@ from studio.core.rules.events import Event, Fact
 from studio.core.rules.session import Session, apply
 from studio.core.store import blobs, codec, raw, rows, wakes
 from studio.core.store import facts as reading
-from studio.core.store.changes import find_call
+from studio.core.store.changes import find_call, plain
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.folded import Folded, catch_up
@@ -316,7 +316,7 @@ def _actor(session: Session, event: Event, actor: str | None) -> str:
 def _tool(session: Session, event: Any) -> str:
     """The server that brought the tool, or the tool's name."""
     call = find_call(session, event.turn_id, event.effect_id)
-    return "unknown" if call is None else call.origin.server or call.tool
+    return "unknown" if call is None else plain(call.origin.server or call.tool)
 
 
 def _weight(fact: Fact) -> int:

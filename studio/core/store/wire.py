@@ -102,6 +102,8 @@ class Wire:
             self._more.clear()
             due = last_time or time.monotonic() - drafts_at >= DRAFT_SECONDS
             said = list(self._said(with_drafts=due))
+            if last_time:
+                said.append(self._payload())  # wakes our own listener, so that it sees the end
             if due:
                 drafts_at = time.monotonic()
             try:

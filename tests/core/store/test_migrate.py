@@ -1,0 +1,137 @@
+"""The schema that migrations make is the one in tables.py, on both stores."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from studio.core.rules.errors import Unavailable
+from studio.core.store import migrate, places, raw, tables
+from studio.core.store.db import Db
+from studio.core.store.migrate import SCRIPTS
+from tests import postgres
+
+SQLITE_SHAPE = (
+    "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'index') "
+    "AND name NOT LIKE 'sqlite_%' AND name <> 'alembic_version'"
+)
+COLUMNS = (
+    "SELECT table_name, column_name, data_type, is_nullable, column_default "
+    "FROM information_schema.columns WHERE table_schema = 'public' "
+    "AND table_name <> 'alembic_version'"
+)
+INDEXES = (
+    "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' "
+    "AND tablename <> 'alembic_version' AND indexname <> 'sessions_search'"
+)
+
+
+def shape(url: str) -> dict[Any, Any]:
+    kind, parsed = places.parse(url)
+    engine = places.engine(kind, parsed)
+    with engine.connect() as conn:
+        if kind == "sqlite":
+            found = {row[:2]: squeezed(row[2]) for row in raw.every(conn, SQLITE_SHAPE)}
+        else:
+            found = {row[:2]: row[2:] for row in raw.every(conn, COLUMNS.replace("%", "%%"))}
+            found |= {row[:2]: row[2] for row in raw.every(conn, INDEXES)}
+    engine.dispose()
+    return found
+
+
+def squeezed(text: str | None) -> str:
+    """Without spaces, quotes and names of constraints that only one side gives."""
+    return re.sub(r'[\s"\']', "", text or "").replace("CONSTRAINT", "")
+
+
+def created(url: str) -> str:
+    kind, parsed = places.parse(url)
+    engine = places.engine(kind, parsed)
+    tables.metadata.create_all(engine)
+    engine.dispose()
+    return url
+
+
+def test_migrated_sqlite_is_what_the_tables_say(tmp_path: Path) -> None:
+    migrated = f"sqlite:///{tmp_path / 'migrated.db'}"
+
+    assert migrate.migrate(migrated) == tables.SCHEMA
+    assert shape(migrated) == shape(created(f"sqlite:///{tmp_path / 'created.db'}"))
+
+
+@pytest.mark.postgres
+def test_migrated_postgresql_is_what_the_tables_say(postgres_cluster: postgres.Cluster) -> None:
+    migrated = postgres_cluster.create_database()
+
+    assert migrate.migrate(migrated) == tables.SCHEMA
+    assert shape(migrated) == shape(created(postgres_cluster.create_database()))
+
+
+def test_migrating_twice_changes_nothing(store_url: str) -> None:
+    assert migrate.current(store_url) is None
+
+    migrate.migrate(store_url)
+    before = shape(store_url)
+    migrate.migrate(store_url)
+
+    assert migrate.current(store_url) == tables.SCHEMA
+    assert shape(store_url) == before
+
+
+def test_the_newest_step_is_the_schema_the_program_speaks() -> None:
+    steps = sorted(path.name[:4] for path in (SCRIPTS / "versions").glob("0*.py"))
+
+    assert steps[-1] == tables.SCHEMA
+
+
+async def test_a_store_without_tables_is_not_started(store_url: str) -> None:
+    db = Db.open(store_url)
+
+    with pytest.raises(Unavailable, match="studio migrate") as caught:
+        await db.start()
+
+    await db.close()
+    assert caught.value.code == "store.older"
+
+
+async def test_a_store_of_a_newer_program_is_not_started(ready_url: str) -> None:
+    kind, parsed = places.parse(ready_url)
+    engine = places.engine(kind, parsed)
+    with engine.connect() as conn:
+        raw.put(conn, "UPDATE alembic_version SET version_num = '9999'")
+    engine.dispose()
+    db = Db.open(ready_url)
+
+    with pytest.raises(Unavailable, match="newer") as caught:
+        await db.start()
+
+    await db.close()
+    assert caught.value.code == "store.newer"
+    with pytest.raises(Unavailable, match="newer"):
+        migrate.migrate(ready_url)
+
+
+def test_a_step_that_fails_leaves_nothing_behind(store_url: str) -> None:
+    kind, parsed = places.parse(store_url)
+    engine = places.engine(kind, parsed)
+    with engine.connect() as conn:
+        raw.put(conn, "CREATE TABLE wakes (id TEXT)")
+        with pytest.raises(sa.exc.DBAPIError):
+            migrate.migrate(store_url)
+        left = set(sa.inspect(conn).get_table_names())
+    engine.dispose()
+
+    assert left == {"wakes"}
+    assert migrate.current(store_url) is None
+
+
+@pytest.mark.parametrize("verb", ["UPDATE events SET actor = 'mallory'", "DELETE FROM events"])
+async def test_facts_are_never_changed_or_removed(store: Any, verb: str) -> None:
+    await store.start()
+
+    with pytest.raises(Exception, match="never changed"):
+        await store.db.record(lambda conn: raw.put(conn, verb))
+
+    assert await store.one("SELECT count(*), max(actor) FROM events") == (1, "runtime")
