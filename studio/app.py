@@ -148,7 +148,7 @@ async def _serve(
             settings, demo_view = host.prepare(settings)
         built = await stack.enter_async_context(parts(settings))
         await _command_line_key(built)
-        if demo_view is not None:
+        if with_demo:
             await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         working = group.create_task(_work(built)) if work else None

@@ -108,7 +108,7 @@ def _about(kind: places.Kind, url: sa.URL) -> str:
 
 
 def _sqlite() -> Check:
-    found = places.sqlite_version()
+    found = tuple(int(part) for part in places.sqlite.sqlite_version.split("."))
     words = f"SQLite {'.'.join(map(str, found))}"
     if found < SAFE_SQLITE:
         words += (

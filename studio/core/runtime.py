@@ -7,7 +7,7 @@ sentence and a stable code, and then nothing was changed.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import sqlalchemy as sa
 
@@ -436,7 +436,7 @@ class Runtime:
         now = self.clock.now()
         if row.used is None or now - row.used > 60_000:
             await self.db.touch(lambda conn: people.key_used(conn, row.id, now))
-        return Person(id=row.name, role=row.role, via="key")
+        return Person(id=row.name, role=cast(Role, row.role), via="key")
 
     def link(self, person: str, role: Role) -> str:
         """A single-use sign-in token."""
@@ -468,9 +468,9 @@ class Runtime:
     async def person_of(self, secret: str) -> Person | None:
         """Who a cookie's secret stands for now, or None."""
         row = await self.db.read(lambda conn: people.find(conn, hashed(secret)))
-        if row is None or row.ended:
+        if row is None or row.role not in access.RANK:
             return None
-        return Person(id=row.person, role=row.role)
+        return Person(id=row.person, role=cast(Role, row.role))
 
     def decision_token(self, person: Person, wait_id: str, digest: str, secret: str) -> str:
         """The token that goes into one card's own form."""

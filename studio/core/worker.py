@@ -308,8 +308,8 @@ class Worker:
             await self._model_failed(hold, effect_id, error)
         except TimeoutError:
             words = f"The model did not finish within {MODEL_SECONDS:.0f} s."
-            error = ProviderError("model.slow", words, permanent=False)
-            await self._model_failed(hold, effect_id, error)
+            slow = ProviderError("model.slow", words, permanent=False)
+            await self._model_failed(hold, effect_id, slow)
         finally:
             self.feed.set_draft(session_id, effect_id, None)
 
