@@ -12,7 +12,7 @@ STUDIO = {"studio.core", "studio.web", "studio.api", "studio.cli", "studio.demo"
 # package: what of ours it may import. The longest matching prefix counts.
 ARROWS: dict[str, set[str]] = {
     "studio.core.rules": {"studio.core.rules"},
-    "studio.core.schemas": {"studio.core.rules"},
+    "studio.core.schemas": {"studio.core.rules", "studio.core.schemas"},
     "studio.core.clock": {"studio.core.rules"},
     "studio.core.faults": set(),
     "studio.core.keys": set(),

@@ -1,4 +1,4 @@
-"""JSON Schema (draft 2020-12, or an older draft that a schema names): is it one, does a value fit.
+"""Whether a JSON Schema is one, and whether a value fits it.
 
 Nothing is ever fetched; patterns run only when they cannot take long (`rules.patterns`); depth,
 work and the number of faults are bounded. Compiled schemas are kept by their hash.
@@ -14,8 +14,8 @@ from jsonschema.exceptions import ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from studio.core import schema_keywords, schema_words
 from studio.core.rules import ids, patterns
+from studio.core.schemas import keywords, words
 
 DEEPEST = 64
 LARGEST = 1024 * 1024
@@ -51,11 +51,11 @@ def errors(schema: object, value: object) -> dict[str, str]:
     found: dict[str, str] = {}
     try:
         for error in _faults(_Keyed(schema), value, 10 * MOST_ERRORS):
-            for path, sentence in schema_words.of(error):
+            for path, sentence in words.of(error):
                 found.setdefault(path, sentence)
             if len(found) >= MOST_ERRORS:
                 break
-    except (schema_keywords.TooMuch, RecursionError):
+    except (keywords.TooMuch, RecursionError):
         return {"": "has too many parts to be checked."}
     except Unresolvable:
         return {"": "cannot be checked, because its schema refers to something that is not in it."}
@@ -119,7 +119,7 @@ def _problem(keyed: _Keyed, foreign: bool) -> str | None:  # noqa: FBT001 - lru_
                 list(_faults(keyed, value, MOST_ERRORS))
     except Unresolvable as missing:
         return f"refers to {str(missing.ref)[:200]}, which is not in it."
-    except (schema_keywords.TooMuch, RecursionError):
+    except (keywords.TooMuch, RecursionError):
         return "refers to itself without end, or is nested too deeply."
     return fault
 
@@ -128,7 +128,7 @@ def _not_a_schema(schema: Mapping[str, Any]) -> str | None:
     kind = _draft(schema)
     checker = kind(kind.META_SCHEMA, registry=_NOWHERE)
     for error in checker.iter_errors(schema):
-        path, sentence = schema_words.of(error)[0]
+        path, sentence = words.of(error)[0]
         return f"is not a JSON Schema: {path or 'it'} {sentence}"
     if any(isinstance(part.get("$schema"), str) for part in parts(schema) if part is not schema):
         return "names a draft ($schema) inside; it may only stand at its beginning."
@@ -167,7 +167,7 @@ def _draft(schema: Mapping[str, Any]) -> Any:
 
 
 def _faults(keyed: _Keyed, value: object, most: int) -> Iterable[ValidationError]:
-    with schema_keywords.budget():
+    with keywords.budget():
         yield from islice(_validator(keyed).iter_errors(value), most)
 
 
@@ -184,7 +184,7 @@ def _validator(keyed: _Keyed) -> Any:
 @lru_cache(maxsize=16)
 def _guarded(kind: Any) -> Any:
     extend: Any = validators.extend
-    return extend(kind, validators=schema_keywords.guarded(kind.VALIDATORS))
+    return extend(kind, validators=keywords.guarded(kind.VALIDATORS))
 
 
 def _has_long_name(value: object) -> bool:

@@ -1,0 +1,471 @@
+"""The policy: which rules match, who wins, what it says in words, what another one would change."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from studio.core.rules import policy
+from studio.core.rules.errors import Invalid
+from studio.core.rules.policy import Policy, RecordedCall, Subject
+
+PUBLISH = Subject(
+    tool="publish_release", kind="mcp", server="ledger", plugin="release-kit",
+    agent="release-assistant", labels=("env=staging", "team=a"),
+    arguments={"rollout": {"percent": 60}, "to": ["ann@ours.org", "bob@theirs.org"]},
+)  # fmt: skip
+READS = Subject(tool="list_tags", kind="mcp", read_only=True)
+
+
+def policy_of(*rules, version=3):
+    parsed, _ = policy.parse(list(rules))
+    return Policy(version=version, rules=parsed)
+
+
+def verdict(*rules, subject=PUBLISH):
+    return policy.ruling(policy_of(*rules), subject).verdict
+
+
+def faults(*rules):
+    with pytest.raises(Invalid) as caught:
+        policy.parse({"rules": list(rules)})
+    return caught.value.fields
+
+
+def doubts(*rules):
+    return policy.parse(list(rules))[1]
+
+
+def over(percent, **more):
+    condition = {"field": "rollout.percent", "op": "gt", "value": percent}
+    return {"effect": "ask", "when": [condition], **more}
+
+
+# Who wins -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "effects,winner",
+    [
+        (["allow"], "allow"),
+        (["allow", "ask"], "ask"),
+        (["ask", "allow"], "ask"),
+        (["allow", "ask", "deny"], "deny"),
+        (["deny", "ask", "allow"], "deny"),
+        (["deny", "allow"], "deny"),
+    ],
+)
+def test_the_strictest_rule_wins_wherever_it_stands(effects, winner):
+    assert verdict(*({"effect": effect} for effect in effects)) == winner
+
+
+def test_without_a_rule_a_tool_that_only_reads_runs():
+    ruling = policy.ruling(Policy(version=7), READS)
+
+    assert (ruling.verdict, ruling.policy_version) == ("allow", 7)
+    assert [rule.number for rule in ruling.rules] == [0]
+
+
+def test_without_a_rule_everything_else_asks_and_says_why():
+    ruling = policy.ruling(Policy(), PUBLISH)
+
+    assert ruling.verdict == "ask"
+    assert ruling.rules[0].words == (
+        "default policy: asks for anything its tool does not mark read-only"
+    )
+
+
+def test_an_explicit_allow_beats_the_default():
+    assert verdict({"effect": "allow", "tool": "publish_*"}) == "allow"
+
+
+def test_a_rule_that_asks_holds_even_a_tool_that_only_reads():
+    assert verdict({"effect": "ask", "tool": "list_*"}, subject=READS) == "ask"
+
+
+def test_all_matching_rules_are_kept_with_number_words_and_reason():
+    rules = policy_of(
+        {"effect": "allow", "tool": "publish_*"},
+        {"effect": "deny", "tool": "other"},
+        over(50, reason="big steps need a person"),
+    )
+
+    kept = policy.ruling(rules, PUBLISH).rules
+
+    assert [(rule.number, rule.effect, rule.reason) for rule in kept] == [
+        (1, "allow", None), (3, "ask", "big steps need a person"),
+    ]  # fmt: skip
+    assert kept[1].words == "asks for every call when rollout.percent is over 50"
+
+
+def test_what_several_asking_rules_demand_adds_up():
+    ruling = policy.ruling(
+        policy_of(
+            {"effect": "ask", "approvers": 2, "expires_seconds": 600},
+            {"effect": "ask", "not_own": True, "expires_seconds": 60},
+            {"effect": "ask", "tool": "other", "approvers": 5, "expires_seconds": 1},
+        ),
+        PUBLISH,
+    )
+
+    assert (ruling.approvers, ruling.not_own, ruling.expires_seconds) == (2, True, 60)
+
+
+def test_a_denied_call_asks_nothing_of_people():
+    ruling = policy.ruling(
+        policy_of({"effect": "ask", "approvers": 3, "not_own": True}, {"effect": "deny"}), PUBLISH
+    )
+
+    assert (ruling.approvers, ruling.not_own, ruling.expires_seconds) == (1, False, None)
+
+
+# What a rule is about -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "selector,matches",
+    [
+        ({"tool": "publish_release"}, True),
+        ({"tool": "publish_*"}, True),
+        ({"tool": "PUBLISH_*"}, False),
+        ({"tool": "publish_releas?"}, True),
+        ({"tool": "[pq]ublish_*"}, True),
+        ({"tool": "[!p]ublish_*"}, False),
+        ({"server": "ledger"}, True),
+        ({"server": "led"}, False),
+        ({"plugin": "*"}, True),
+        ({"kind": "mcp"}, True),
+        ({"kind": "sandbox"}, False),
+        ({"agent": "release-*"}, True),
+        ({"environment": "env=staging"}, True),
+        ({"environment": ["env=prod", "team=*"]}, True),
+        ({"environment": ["env=prod"]}, False),
+        ({"read_only": False}, True),
+        ({"read_only": True}, False),
+        ({"tool": "publish_*", "kind": "http"}, False),
+    ],
+)
+def test_globs_and_flags_select_calls(selector, matches):
+    assert (verdict({"effect": "deny", **selector}) == "deny") is matches
+
+
+@pytest.mark.parametrize("name", ["server", "plugin", "environment"])
+def test_any_of_something_is_not_matched_by_none_of_it(name):
+    bare = Subject(tool="run", kind="sandbox")
+
+    assert verdict({"effect": "deny", name: "*"}, subject=bare) == "ask"
+
+
+# Arguments that cannot be compared ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [None, {}, {"rollout": 3}, {"rollout": {"percent": "60"}}])
+def test_what_cannot_be_compared_counts_for_rules_that_ask_or_deny(arguments):
+    subject = Subject(tool="publish", kind="mcp", read_only=True, arguments=arguments)
+
+    assert verdict(over(50), subject=subject) == "ask"
+    assert verdict({**over(50), "effect": "deny"}, subject=subject) == "deny"
+
+
+@pytest.mark.parametrize("arguments", [None, {}, {"rollout": 3}, {"rollout": {"percent": "60"}}])
+def test_what_cannot_be_compared_counts_for_no_rule_that_allows(arguments):
+    subject = Subject(tool="publish", kind="mcp", arguments=arguments)
+
+    assert verdict({**over(50), "effect": "allow"}, subject=subject) == "ask"
+
+
+def test_the_card_says_that_a_rule_counts_because_it_could_not_be_compared():
+    subject = Subject(tool="publish", kind="mcp", arguments={})
+
+    kept = policy.ruling(policy_of(over(50)), subject).rules
+
+    assert kept[0].words.endswith("(counts because rollout.percent is missing)")
+
+
+def test_one_condition_that_does_not_hold_is_enough_not_to_match():
+    rule = over(50)
+    rule["when"].append({"field": "force", "op": "equals", "value": True})
+
+    subject = Subject(tool="publish", kind="mcp", read_only=True,
+                      arguments={"rollout": {"percent": 10}})  # fmt: skip
+    assert verdict(rule, subject=subject) == "allow"
+
+
+def test_one_good_receiver_does_not_let_a_bad_one_through():
+    rule = {
+        "effect": "allow",
+        "when": [{"field": "to[*]", "op": "matches", "value": "@ours\\.org$"}],
+    }
+
+    assert verdict(rule) == "ask"
+    assert verdict({**rule, "effect": "deny"}) == "deny"
+
+
+# In words -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rule,words",
+    [
+        (over(50, tool="publish_*", plugin="release-kit"),
+         "asks for tool publish_* of plugin release-kit when rollout.percent is over 50"),
+        ({"effect": "deny", "kind": "sandbox", "environment": ["prod*", "live"]},
+         "denies every call of kind sandbox in environments labelled prod* or live"),
+        ({"effect": "allow", "read_only": True, "agent": "x"},
+         "allows every call marked read-only by agent x"),
+        ({"effect": "ask", "approvers": 2, "not_own": True, "expires_seconds": 7200},
+         "asks for every call, and two people must agree, not by whoever started the session; "
+         "denied if undecided after 2 hours"),
+        ({"effect": "ask", "expires_seconds": 90},
+         "asks for every call; denied if undecided after 90 seconds"),
+    ],
+)  # fmt: skip
+def test_a_rule_reads_as_english(rule, words):
+    assert policy.words(policy.parse([rule])[0][0]) == words
+
+
+@pytest.mark.parametrize(
+    "rules,word,sentence",
+    [
+        ([], "held", "held (default policy)"),
+        ([{"effect": "allow"}], "runs", "runs (rule 1)"),
+        ([{"effect": "ask", "tool": "other"}, {"effect": "allow"}], "runs", "runs (rule 2)"),
+        ([{"effect": "allow"}, {"effect": "ask"}, {"effect": "ask"}], "held",
+         "held (rules 2 and 3)"),
+        ([{"effect": "allow"}, {"effect": "ask", "tool": "x"}, over(50)], "runs or held",
+         "held when rollout.percent is over 50 (rule 3), otherwise runs (rule 1)"),
+        ([{**over(5), "effect": "allow"}], "runs or held",
+         "runs when rollout.percent is over 5 (rule 1), otherwise held (default policy)"),
+        ([{**over(5), "effect": "allow"}, {"effect": "ask"}], "held", "held (rule 2)"),
+        ([{**over(90), "effect": "deny"}, over(50)], "held or denied",
+         "denied when rollout.percent is over 90 (rule 1); held when rollout.percent is over 50 "
+         "(rule 2), otherwise held (default policy)"),
+    ],
+)  # fmt: skip
+def test_the_page_of_an_agent_says_what_becomes_of_a_tool(rules, word, sentence):
+    subject = Subject(tool="publish", kind="mcp")
+
+    assert policy.for_tool(policy_of(*rules), subject) == (word, sentence)
+
+
+# Dry run ------------------------------------------------------------------------------------------
+
+
+def recorded(number, percent):
+    subject = Subject(tool="publish", kind="mcp", arguments={"rollout": {"percent": percent}})
+    return RecordedCall(effect_id=f"eff_{number}", session_id="ses_1", time=number, subject=subject)
+
+
+def test_a_dry_run_lists_what_would_be_different_and_why():
+    calls = [recorded(number, number) for number in range(100)]
+
+    tried = policy.dry_run(
+        policy_of({"effect": "allow"}), policy_of({"effect": "allow"}, over(89)), iter(calls)
+    )
+
+    assert (tried.total, tried.counts) == (100, {("allow", "ask"): 10})
+    assert tried.sentence == "Of the last 100 calls, 10 would have been held instead of run."
+    assert tried.changed[0].call.effect_id == "eff_90"
+    assert [rule.number for rule in tried.changed[0].rules] == [1, 2]
+
+
+def test_a_dry_run_without_change_or_without_calls_says_so():
+    same = policy_of({"effect": "allow"})
+
+    assert policy.dry_run(same, same, [recorded(1, 1)]).sentence == (
+        "Nothing changes for the last 1 calls."
+    )
+    assert policy.dry_run(same, same, []).sentence.startswith("No calls are recorded yet")
+
+
+def test_a_dry_run_keeps_a_bounded_list_and_counts_all():
+    calls = (recorded(number, 1) for number in range(1_000))
+
+    tried = policy.dry_run(policy_of({"effect": "allow"}), policy_of({"effect": "deny"}), calls)
+
+    assert (len(tried.changed), tried.counts) == (200, {("allow", "deny"): 1_000})
+
+
+# Written and read ---------------------------------------------------------------------------------
+
+
+def test_faults_are_told_by_field_all_at_once():
+    found = faults(
+        {"effect": ""},
+        {"efect": "ask"},
+        {"effect": "ask", "tool": "[x", "server": "", "approvers": 9, "environment": [""]},
+        {"effect": "allow", "approvers": 2},
+        "deny",
+        {"effect": "deny", "when": [
+            {"field": "a..b", "op": "gt", "value": 1}, {"field": "a", "op": "over", "value": 1},
+            {"field": "a", "op": "gt", "value": "1"}, {"field": "a", "op": "gt"},
+            {"field": "a", "op": "matches", "value": "(a+)+$"},
+            {"field": "a", "op": "matches", "value": "("}, {"field": "a", "op": "in", "value": []},
+            {"field": "a", "op": "exists", "value": "yes"}, 7,
+        ]},
+    )  # fmt: skip
+
+    assert set(found) == {
+        "rules[0].effect", "rules[1].efect", "rules[1].effect", "rules[2].tool", "rules[2].server",
+        "rules[2].approvers", "rules[2].environment[0]", "rules[3].approvers", "rules[4]",
+        "rules[5].when[0].field", "rules[5].when[1].op", "rules[5].when[2].value",
+        "rules[5].when[3].value", "rules[5].when[4].value", "rules[5].when[5].value",
+        "rules[5].when[6].value", "rules[5].when[7].value", "rules[5].when[8]",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [None, 3, "x", {}, {"rules": {}}, {"rules": [], "more": 1}])
+def test_what_is_no_policy_is_refused(data):
+    with pytest.raises(Invalid) as caught:
+        policy.parse(data)
+
+    assert caught.value.fields
+
+
+def test_nan_is_no_number_to_compare_with():
+    assert "rules[0].when[0].value" in faults(over(float("nan")))
+
+
+@pytest.mark.parametrize("glob", ["[", "a[b", "a[]", "a[!]", "a\nb", ""])
+def test_bad_globs_are_refused(glob):
+    assert "rules[0].tool" in faults({"effect": "ask", "tool": glob})
+
+
+@pytest.mark.parametrize("glob", ["[]]", "[!]]", "[[]x", "*", "a?b", "ab]"])
+def test_odd_but_good_globs_are_taken(glob):
+    assert policy.parse([{"effect": "ask", "tool": glob}])[0][0].tool == glob
+
+
+CONDITIONS = st.one_of(
+    st.fixed_dictionaries({
+        "field": st.sampled_from(["a", "a.b", "to[*].x", "f[0]", '["o d"]']),
+        "op": st.sampled_from(["gt", "gte", "lt", "lte"]), "value": st.integers(-9, 9),
+    }),
+    st.fixed_dictionaries({
+        "field": st.just("a"), "op": st.just("in"),
+        "value": st.lists(st.integers(0, 3) | st.text(max_size=2), min_size=1, max_size=3),
+    }),
+    st.fixed_dictionaries({"field": st.just("b"), "op": st.just("exists"), "value": st.booleans()}),
+)  # fmt: skip
+RULES = st.fixed_dictionaries(
+    {"effect": st.sampled_from(["allow", "ask", "deny"])},
+    optional={
+        "tool": st.sampled_from(["*", "pub*", "publish", "x"]),
+        "kind": st.sampled_from(["mcp", "*"]),
+        "read_only": st.booleans(), "when": st.lists(CONDITIONS, min_size=1, max_size=3),
+        "reason": st.text(min_size=1, max_size=5), "environment": st.just(["env=*"]),
+    },
+)  # fmt: skip
+
+
+@given(st.lists(RULES, max_size=4))
+@settings(deadline=None, max_examples=100)
+def test_what_was_dumped_is_parsed_back(rules):
+    parsed, _ = policy.parse(rules)
+
+    assert policy.parse(policy.dump(Policy(rules=parsed)))[0] == parsed
+
+
+@given(st.lists(RULES, max_size=4), RULES, st.dictionaries(st.sampled_from("ab"), st.integers()))
+@settings(deadline=None, max_examples=200)
+def test_one_more_rule_that_stops_never_makes_a_call_freer(rules, more, arguments):
+    subject = Subject(tool="publish", kind="mcp", arguments=arguments)
+    order = {"allow": 0, "ask": 1, "deny": 2}
+    before = policy.ruling(policy_of(*rules), subject)
+    after = policy.ruling(policy_of(*rules, more), subject)
+
+    if more["effect"] != "allow":
+        has_rule = before.rules[0].number > 0
+        assert order[after.verdict] >= order[before.verdict] or not has_rule
+
+
+# Doubts -------------------------------------------------------------------------------------------
+
+
+def both(one, two, effect="ask", field="a"):
+    return {
+        "effect": effect,
+        "when": [{"field": field, "op": op, "value": value} for op, value in (one, two)],
+    }
+
+
+@pytest.mark.parametrize(
+    "one,two",
+    [
+        (("gt", 5), ("lt", 3)),
+        (("gt", 5), ("lte", 5)),
+        (("gte", 5), ("lt", 5)),
+        (("equals", 1), ("equals", 2)),
+        (("equals", "a"), ("in", ["b", "c"])),
+        (("in", ["a"]), ("in", ["b"])),
+        (("equals", 5), ("gt", 5)),
+        (("matches", "x"), ("gt", 1)),
+        (("equals", "abc"), ("matches", "^x")),
+        (("exists", True), ("exists", False)),
+    ],
+)
+def test_conditions_that_cannot_be_true_at_once_are_doubted(one, two):
+    (doubt,) = doubts(both(one, two))
+
+    assert doubt.startswith("Rule 1 never matches as it is meant")
+    assert doubt.endswith("cannot be true at once.")
+
+
+@pytest.mark.parametrize(
+    "one,two",
+    [
+        (("gt", 3), ("lt", 5)),
+        (("gte", 5), ("lte", 5)),
+        (("equals", 5), ("gt", 4)),
+        (("in", ["a", "b"]), ("in", ["b", "c"])),
+        (("equals", "xa"), ("matches", "^x")),
+        (("exists", True), ("gt", 4)),
+    ],
+)
+def test_conditions_that_can_be_true_at_once_are_not_doubted(one, two):
+    assert doubts(both(one, two)) == ()
+
+
+def test_two_elements_may_fulfil_what_one_cannot():
+    assert doubts(both(("equals", 1), ("equals", 2), field="to[*]")) == ()
+    assert doubts(both(("equals", 1), ("equals", 2), effect="allow", field="to[*]")) != ()
+
+
+@pytest.mark.parametrize(
+    "rules,expected",
+    [
+        ([{"effect": "ask", "kind": "mpc"}],
+         ("Rule 1 never matches: no kind is mpc "
+          "(there are mcp, http, sandbox, platform, agent).",)),
+        ([{"effect": "ask", "tool": "a"}, {"effect": "ask", "tool": "a"}],
+         ("Rule 2 repeats rule 1.",)),
+        ([{"effect": "ask", "tool": "a*"}, {"effect": "ask", "tool": "ab"}],
+         ("Rule 2 adds nothing to rule 1.",)),
+        ([{"effect": "allow", "tool": "a"}, {"effect": "deny", "tool": "a"}],
+         ("Rule 1 never decides: rule 2 denies exactly what it allows.",)),
+        ([{"effect": "deny", "tool": "a*"}, {"effect": "ask", "tool": "ab"}],
+         ("Rule 2 never decides: rule 1 denies all of what it asks for.",)),
+        ([{"effect": "ask", "tool": "a"}, over(5, tool="a")], ("Rule 2 adds nothing to rule 1.",)),
+        ([{"effect": "allow"}], ("Rule 1 allows every call that no other rule stops.",)),
+    ],
+)  # fmt: skip
+def test_rules_that_say_nothing_or_open_all_are_doubted(rules, expected):
+    assert doubts(*rules) == expected
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"effect": "ask", "tool": "a*"}, {"effect": "ask", "tool": "ab", "approvers": 2}],
+        [{"effect": "ask", "tool": "a*"}, {"effect": "ask", "tool": "ab", "expires_seconds": 9}],
+        [{"effect": "ask", "tool": "a*", "expires_seconds": 99},
+         {"effect": "ask", "tool": "ab", "expires_seconds": 9}],
+        [{"effect": "ask", "tool": "a*"}, {"effect": "deny", "tool": "ab"}],
+        [{"effect": "ask", "tool": "ab"}, {"effect": "allow", "tool": "a*"}],
+        [{"effect": "deny", "tool": "a", "server": "s"}, {"effect": "ask", "tool": "a"}],
+        [{"effect": "deny", "environment": ["prod"]}, {"effect": "allow", "tool": "a"}],
+        [over(5, tool="a"), {"effect": "allow", "tool": "a"}],
+        [{"effect": "allow", "read_only": True}],
+    ],
+)  # fmt: skip
+def test_rules_that_differ_in_what_they_say_are_not_doubted(rules):
+    assert doubts(*rules) == ()
