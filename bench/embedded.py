@@ -82,10 +82,14 @@ async def turn(built: app.Parts, session_id: str, text: str = MESSAGE) -> None:
     """Send a message and wait until its turn is over."""
     async with built.feed.subscribe() as growth:
         sent = await built.runtime.send_message(app.STUDIO, session_id, text)
+        grew = {session_id}
         while True:
+            if session_id not in grew:
+                grew = await growth.get()
+                continue
             session = await built.journal.session(session_id)
             assert session is not None and session.turn is not None, "it was just sent"
             if session.turn.id == sent.turn_id and session.turn.is_over:
                 assert session.turn.status == "completed", session.turn.code
                 return
-            await growth.get()
+            grew = await growth.get()
