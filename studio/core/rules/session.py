@@ -78,6 +78,11 @@ class Call:
         return self.state in FINAL or (self.state == "uncertain" and self.settled)
 
     @property
+    def was_sent(self) -> bool:
+        """It went out, perhaps before a person sent it again, and has no outcome yet."""
+        return self.sends > 0 and self.state in ("ready", "started")
+
+    @property
     def said_to_run(self) -> bool:
         """Its outcome was never recorded, and a person says that it ran."""
         return self.state == "uncertain" and self.settled and self.on_uncertain == "ask"

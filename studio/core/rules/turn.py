@@ -163,7 +163,7 @@ def _cancelled(turn: Turn, by: str, reason: str) -> e.TurnCancelled:
     unknown = tuple(
         call.effect_id
         for call in calls
-        if call.state == "started"
+        if call.was_sent
         or (call.state == "uncertain" and not call.said_to_run)
         or call.code == effects.INTERRUPTED
     )
@@ -201,8 +201,8 @@ def advance(session: Session, now: int, running: frozenset[str] = frozenset()) -
         return Next(events=tuple(left))
     sends = _sends(turn, running)
     if sends:
-        return Next(sends=sends, until=_until(session, turn, now))
-    return _step(session, turn, now)
+        return Next(sends=sends, until=_until(session, turn, now, running))
+    return _step(session, turn, now, running)
 
 
 def _closing(session: Session, turn: Turn, now: int, running: frozenset[str]) -> list[e.Event]:
@@ -216,12 +216,16 @@ def _closing(session: Session, turn: Turn, now: int, running: frozenset[str]) ->
     limits = session.limits
     if now - turn.opened >= limits.total_seconds.value * 1000:
         events = _limit(turn, "total_seconds", limits.total_seconds)
-    active = turn.active
-    if turn.active_since is not None and not turn.out() - running:  # else a worker died meanwhile
-        active += now - turn.active_since
+    since = _active_since(turn, running)
+    active = turn.active + (now - since if since is not None else 0)
     if not events and active >= limits.active_seconds.value * 1000:
         events = _limit(turn, "active_seconds", limits.active_seconds)
     return events
+
+
+def _active_since(turn: Turn, running: frozenset[str]) -> int | None:
+    """Since when the turn works, unless a worker died meanwhile: then nobody knows how long."""
+    return None if turn.out() - running else turn.active_since
 
 
 def expire(turn: Turn, wait: Wait) -> list[e.Event]:
@@ -306,10 +310,10 @@ def _sends(turn: Turn, running: frozenset[str]) -> tuple[SendCall, ...]:
     return tuple(SendCall(effect_id=call.effect_id, send=call.sends + 1) for call in going)
 
 
-def _step(session: Session, turn: Turn, now: int) -> Next:
+def _step(session: Session, turn: Turn, now: int, running: frozenset[str]) -> Next:
     """Ask the model for the next step, or again, when nothing else is open."""
     model = turn.model
-    until = _until(session, turn, now)
+    until = _until(session, turn, now, running)
     if model is not None:
         if model.state == "started":
             return Next(until=until)
@@ -334,14 +338,15 @@ def _ask(turn: Turn, step: int, attempt: int) -> AskModel:
     return AskModel(effect_id=ids.model_effect(turn.id, step, attempt), step=step, attempt=attempt)
 
 
-def _until(session: Session, turn: Turn, now: int) -> int:
+def _until(session: Session, turn: Turn, now: int, running: frozenset[str]) -> int:
     """When to look again at the latest: the nearest deadline of a wait or of the turn."""
     limits = session.limits
     times = [wait.deadline for wait in turn.waits.values() if wait.is_open and wait.deadline]
     if "total_seconds" not in turn.told:
         times.append(turn.opened + limits.total_seconds.value * 1000)
-    if turn.active_since is not None and "active_seconds" not in turn.told:
-        times.append(turn.active_since + limits.active_seconds.value * 1000 - turn.active)
+    since = _active_since(turn, running)
+    if since is not None and "active_seconds" not in turn.told:
+        times.append(since + limits.active_seconds.value * 1000 - turn.active)
     return min(times, default=now + 86_400_000)
 
 
@@ -375,7 +380,7 @@ def _close(
 def _close_call(turn: Turn, call: Call, words: str) -> list[e.Event]:
     if call.is_final or call.state == "uncertain":
         return []
-    if call.state == "started":
+    if call.was_sent:
         return effects.abandon(turn, call, words)
     return [e.CallCancelled(turn_id=turn.id, effect_id=call.effect_id, reason=words)]
 
@@ -546,6 +551,8 @@ def intend_call(session: Session, send: SendCall, *, digest_sent: str) -> list[e
         return []
     if digest_sent != call.decided:
         words = "Not sent: the tool or its arguments are no longer what was decided on."
+        if call.was_sent:
+            return effects.abandon(turn, call, words)
         return [
             e.CallFailed(
                 turn_id=turn.id, effect_id=call.effect_id, code="tool.changed", message=words,
@@ -566,7 +573,7 @@ def refuse_call(session: Session, effect_id: str, *, code: str, message: str) ->
     call = current_call(session, effect_id)
     if call is None or call.state not in ("ready", "started") or session.turn is None:
         return []
-    if call.state == "started":  # it was sent before: nobody knows about that send
+    if call.was_sent:  # nobody knows what came of that
         return effects.abandon(session.turn, call, message)
     return [
         e.CallFailed(

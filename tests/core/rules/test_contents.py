@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studio.core.rules import contents
@@ -14,6 +14,7 @@ from tests.core.rules.test_ids import JSON
 TEXT = st.text(st.characters(codec=None), max_size=60)
 
 
+@settings(max_examples=50)
 @given(JSON)
 def test_value_is_hashed_as_canonical_json_and_read_back_from_its_bytes(value: Any) -> None:
     content = contents.of(value)
@@ -24,6 +25,7 @@ def test_value_is_hashed_as_canonical_json_and_read_back_from_its_bytes(value: A
     assert contents.of(contents.parse(raw, content)) == content
 
 
+@settings(max_examples=50)
 @given(TEXT)
 def test_text_is_hashed_as_it_is_and_read_back(text: str) -> None:
     content = contents.of_text(text)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studio.core.rules import ids
@@ -71,6 +71,7 @@ def test_canonical_text(value: Any, text: str) -> None:
     assert ids.canonical(value) == text
 
 
+@settings(max_examples=50)
 @given(JSON)
 def test_digest_does_not_care_for_the_order_of_names(value: Any) -> None:
     assert ids.digest(_turned(value)) == ids.digest(value)
@@ -84,6 +85,7 @@ def _turned(value: Any) -> Any:
     return value
 
 
+@settings(max_examples=50)
 @given(JSON)
 def test_value_read_back_from_its_canonical_text_has_the_same_digest(value: Any) -> None:
     assert ids.digest(json.loads(ids.canonical(value))) == ids.digest(value)

@@ -740,6 +740,16 @@ def test_time_in_which_the_worker_was_dead_is_not_active_time() -> None:
     assert f.the_turn(session).active == 7
 
 
+def test_call_left_behind_that_cannot_go_yet_does_not_make_the_turn_spin() -> None:
+    session = f.proposed(f.judged("a", alone=True), f.judged("b", repeatable=True))
+    session = f.send(session, 2)  # its worker dies; then the first call goes, and it goes alone
+    later = f.NOW + f.HOUR
+
+    following = turn.advance(f.send(session, 1, at=later), later, frozenset({E1}))
+
+    assert following == Next(until=f.NOW + 7 * 24 * f.HOUR)
+
+
 def test_dead_worker_between_two_steps_costs_no_active_time() -> None:
     session = f.came(f.sent(), f.ok())
 
@@ -816,6 +826,34 @@ def test_stopping_leaves_an_uncertain_call_to_be_settled() -> None:
 
     assert f.call(session).state == "uncertain"
     assert set(session.unsettled) == {f.wait_id()}
+
+
+def _sent_again() -> Session:
+    session = f.uncertain()
+    settled = e.CallSettled(
+        turn_id=f.TURN, effect_id=E1, choice="send_again", by=f.OTHER, reason=""
+    )
+    return f.after(session, [settled])
+
+
+def test_stopping_before_a_call_is_sent_again_does_not_say_that_it_never_ran() -> None:
+    session = _sent_again()
+
+    events = turn.stop(session, by=f.OWNER, reason="")
+
+    assert f.kinds(events) == ["call.uncertain", "wait.opened", "turn.cancelled"]
+    assert isinstance(events[-1], e.TurnCancelled)
+    assert events[-1].unknown == (E1,)
+
+
+def test_call_that_cannot_be_sent_again_stays_in_doubt() -> None:
+    session = _sent_again()
+    going = SendCall(effect_id=E1, send=2)
+
+    moved = turn.intend_call(session, going, digest_sent="other")
+    missing = turn.refuse_call(session, E1, code="tool.missing", message="It is gone.")
+
+    assert f.kinds(moved) == f.kinds(missing) == ["call.uncertain", "wait.opened"]
 
 
 def test_stopping_after_a_failed_attempt_records_no_second_failure() -> None:
