@@ -19,7 +19,7 @@ MOST_EMPTY = 16
 
 # Measured: a try at what follows, one character of a repeat (greedy, lazy), entering a repeated
 # group and going round it, an alternative, and one more character of a run (a letter, a set).
-TRY, TAKE, LAZY, ENTER, ROUND, CHOICE, LETTER, SET = 6.0, 1.0, 10.0, 35.0, 25.0, 8.0, 1.2, 5.0
+TRY, TAKE, LAZY, ENTER, ROUND, CHOICE, LETTER, SET = 6.0, 1.0, 10.0, 35.0, 18.0, 8.0, 1.2, 5.0
 
 _codes: Any = importlib.import_module("re._constants")
 _ONE_CHARACTER = frozenset({"LITERAL", "NOT_LITERAL", "IN", "ANY"})
@@ -299,7 +299,7 @@ def _loop(
         return _Spent(ways=ways * rounds, work=ways * rounds * (ROUND + inner.work))
     is_exact = not first & follower.first and not is_empty
     # What matches in one way only passes over the text once.
-    passed = min(inner.work * times, inner.work + reach * (TAKE + TRY))
+    passed = min(inner.work * times, times * len(parts) * TRY + reach * (TAKE + TRY))
     work = ways * (ENTER + times * ROUND + passed)
     if ways >= reach and times * _length(body) >= reach // 2:
         work /= 2
