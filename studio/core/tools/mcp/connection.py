@@ -236,12 +236,9 @@ class Connection:
             await asyncio.sleep(RELISTEN_SECONDS)
 
     def _why(self, what: str, wrong: BaseException | None) -> str:
-        ears = self._ears
-        reason = _reason(wrong)
-        if ears.exit is not None and self.server.launch is not None and not ears.stray:
-            reason = reason or f"it ended with {ears.exit}"
-        words = self.words()
-        return f"{self.server.name}: {what}{f' ({reason})' if reason else ''}.{words}"
+        ended = self._ears.exit
+        reason = _reason(wrong) if ended is None else f"it ended with status {ended}"
+        return f"{self.server.name}: {what}{f' ({reason})' if reason else ''}.{self.words()}"
 
 
 def _seen(ready: "asyncio.Future[Client]") -> None:

@@ -17,7 +17,7 @@ def of_protocol(code: int, said: str, *, read_only: bool) -> ToolError:
             return ToolError("tool.refused", said, settled=True)
         case _ if code == TOO_LARGE or "larger than" in said:
             return unsure("tool.too_large", said, read_only=read_only)
-        case _ if code in {CLOSED, BROKE}:
+        case _ if code in {CLOSED, BROKE} or "the connection broke" in said:
             return unsure("tool.unreachable", said, read_only=read_only)
         case _ if code == PARSE:
             return unsure("tool.bad_result", said, read_only=read_only)

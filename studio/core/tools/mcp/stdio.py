@@ -86,8 +86,8 @@ async def stdio(launch: Launch, ears: Ears) -> AsyncIterator[tuple[Any, Any]]:
             try:
                 yield from_server, to_server
             finally:
+                await _own_end(process, ears)
                 await _end(process)
-                ears.exit = process.returncode
                 for task in tasks:
                     task.cancel()
     finally:
@@ -164,6 +164,14 @@ async def _listen(process: Process, ears: Ears) -> None:
     assert process.stderr is not None, "started with pipes"
     while data := await process.stderr.read(CHUNK):
         ears.hear(data)
+
+
+async def _own_end(process: Process, ears: Ears) -> None:
+    """Note how a server ended that closed its output by itself."""
+    if ears.ended.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_SECONDS):
+                ears.exit = await process.wait()
 
 
 async def _end(process: Process) -> None:
