@@ -36,6 +36,7 @@ from studio.core.tokens import Tokens
 from studio.core.tools.catalog import LiveCatalog
 from studio.core.tools.plugins import Plugins
 from studio.core.worker import Worker
+from studio.demo import host
 from studio.settings import Settings, signing_key
 
 log = logging.getLogger("studio")
@@ -143,8 +144,6 @@ async def _serve(
     async with AsyncExitStack() as stack:
         demo_view = None
         if with_demo:
-            from studio.demo import host  # the demo is no part of a studio that does without
-
             settings, demo_view = host.prepare(settings)
         built = await stack.enter_async_context(parts(settings))
         await _command_line_key(built)

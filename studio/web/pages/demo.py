@@ -1,4 +1,4 @@
-"""The demo: what its outside world has received, beside the sessions that sent it."""
+"""The demo: messages to try, and what its outside world has received of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,15 +7,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from studio.core.rules.errors import NotFound
-from studio.web.render import Frame, frame, page
+from studio.web.render import Frame, block, frame, page
+from studio.web.visit import asked, may, reader
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemoView:
-    """The page of the demo."""
+    """The page of the demo. `seen` is what its outside world looks like now."""
 
     frame: Frame
-    demo: Any
+    seen: Any
+    may_act: bool
 
 
 async def show(request: Request) -> Response:
@@ -23,5 +25,12 @@ async def show(request: Request) -> Response:
     demo = request.app.state.demo
     if demo is None:
         raise NotFound("There is no demo in this studio. Start it with STUDIO_DEMO=on.")
-    view = DemoView(frame=await frame(request, "Demo", nav="demo"), demo=demo)
+    position = await reader(request).position()
+    view = DemoView(
+        frame=await frame(request, "Demo", nav="demo", live=f"/live/home?after={position}"),
+        seen=await demo.seen(),
+        may_act=may(request, "operator"),
+    )
+    if asked(request, "region") == "world":
+        return block(request, "demo/index.html", "world", view)
     return page(request, "demo/index.html", view)
