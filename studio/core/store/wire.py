@@ -20,6 +20,7 @@ CHANNEL = "studio"
 POLL_SECONDS = 1.0
 DRAFT_SECONDS = 0.1  # the fastest that drafts and progress of one process go out
 RETRY_SECONDS = 0.5
+START_SECONDS = 5.0
 PAYLOAD_BYTES = 7_000  # PostgreSQL takes 8,000
 DRAFT_CHARACTERS = 6_000
 ASKED_AT_ONCE = 5_000
@@ -52,6 +53,7 @@ class Wire:
         self._asked = position
         self._lock = threading.Lock()
         self._more = threading.Event()
+        self._listens = threading.Event()
         self._closing = threading.Event()
         self._grown: dict[str, int] = {}
         self._drafts: dict[str, tuple[str, str | None]] = {}
@@ -62,9 +64,10 @@ class Wire:
         ]
 
     def start(self) -> None:
-        """Begin both ways."""
+        """Begin both ways; returns when the server listens for us. Blocks shortly."""
         for thread in self._threads:
             thread.start()
+        self._listens.wait(START_SECONDS)
 
     def close(self) -> None:
         """Tell what is left, then stop. Blocks shortly."""
@@ -147,6 +150,7 @@ class Wire:
                 if conn is None:
                     conn = self._db.own_connection()
                     raw.put(conn, f"LISTEN {CHANNEL}")
+                    self._listens.set()
                 self._ask(conn)
                 for notify in raw.driver(conn).notifies(timeout=POLL_SECONDS):
                     self._hear(notify.payload)

@@ -106,7 +106,7 @@ async def test_touch_undoes_what_raises(store: Store) -> None:
 
 async def test_a_caller_that_goes_away_leaves_the_writer_at_work(store: Store) -> None:
     told: list[object] = []
-    tasks = [asyncio.ensure_future(store.db.record(adding("a"), told=told.append))]  # noqa: TID251
+    tasks = [asyncio.ensure_future(store.db.record(adding("a"), told=told.append))]
     await asyncio.sleep(0)
     tasks[0].cancel()
 
@@ -118,7 +118,7 @@ async def test_a_caller_that_goes_away_leaves_the_writer_at_work(store: Store) -
 
 async def test_close_finishes_what_is_queued(ready_url: str) -> None:
     async with opened(ready_url) as store:
-        waiting = [asyncio.ensure_future(store.db.record(adding(f"n{n}"))) for n in range(30)]  # noqa: TID251
+        waiting = [asyncio.ensure_future(store.db.record(adding(f"n{n}"))) for n in range(30)]
         await asyncio.sleep(0)
 
     await asyncio.gather(*waiting)

@@ -1,4 +1,4 @@
-"""The journal: places, receipts, fences, large contents, checkpoints, and what happens in between."""
+"""The journal: places, receipts, fences, large contents, checkpoints, and what can go wrong."""
 
 import asyncio
 from random import Random
@@ -10,7 +10,7 @@ from studio.core import faults
 from studio.core.rules import contents
 from studio.core.rules import events as e
 from studio.core.rules.errors import NotFound, Refused
-from studio.core.rules.session import Session, apply
+from studio.core.rules.session import Session, fold
 from studio.core.store import codec, raw, wakes
 from studio.core.store import facts as reading
 from studio.core.store.journal import CHECKPOINT, LeaseLost, Receipt
@@ -236,14 +236,8 @@ async def test_the_same_bytes_are_kept_once(store: Store) -> None:
 
 async def fresh_fold(store: Store, session_id: str) -> Session:
     """From the first fact on, through the database."""
-    session, after = Session(id=session_id), 0
-    while page := await store.db.read(
-        lambda conn: reading.facts(conn, session_id, after=after, limit=50)
-    ):
-        for fact in page:
-            session = apply(session, fact)
-        after = session.seq
-    return session
+    facts = await store.db.read(lambda conn: reading.facts(conn, session_id, limit=10_000))
+    return fold(Session(id=session_id), facts)
 
 
 async def test_a_checkpoint_and_the_facts_after_it_are_the_whole_fold(ready_url: str) -> None:
@@ -366,7 +360,7 @@ async def test_what_fails_after_the_commit_is_recorded_once(store: Store, point:
 async def test_a_commit_is_published_even_when_its_caller_is_gone(store: Store) -> None:
     await store.start()
     async with store.feed.subscribe() as growth:
-        task = asyncio.ensure_future(store.journal.commit("ses_1", message(1), at=START))  # noqa: TID251
+        task = asyncio.ensure_future(store.journal.commit("ses_1", message(1), at=START))
         await asyncio.sleep(0)
         task.cancel()
         await store.start("ses_2")
