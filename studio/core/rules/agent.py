@@ -115,7 +115,7 @@ def json_fault(value: object) -> str | None:
             stack += [(part, depth + 1) for part in item]
         elif fault := _scalar_fault(item):
             return fault
-        size += len(json.dumps(item)) if isinstance(item, str | int | float) else 2
+        size += len(json.dumps(item)) + 1 if isinstance(item, str | int | float) else 3
         if size > LARGEST:
             return f"is larger than {LARGEST:,} bytes"
     return None

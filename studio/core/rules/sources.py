@@ -203,11 +203,9 @@ def _server(server: Reader) -> None:
 
 
 def _command(server: Reader) -> None:
-    if (
-        not server.words("command", most=200, longest=8_000)
-        and "command" not in server.faults.fields
-    ):
+    if not server.value.get("command"):
         server.fault("command", "is needed: the program and its arguments, one text each.")
+    server.words("command", most=200, longest=8_000)
     env = server.object("env")
     for name in env.value if env else ():
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,99}", name):

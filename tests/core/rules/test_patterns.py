@@ -31,7 +31,7 @@ UNSUPPORTED = [
 USUAL = [
     "", ".*", "x*", ".*prod", "^.*prod.*$", "error.*timeout", "a.*b", "^prod-", "rm -rf",
     r"(?i)drop\s+table", r"(?i)delete\s+from\s+\w+", "^(dev|staging|prod)$", "git push.*--force",
-    "git push.*(--force|-f)", "(foo|bar).*(baz|qux)", r"\bDROP\b.*\bTABLE\b", 
+    "git push.*(--force|-f)", "(foo|bar).*(baz|qux)", r"\bDROP\b.*\bTABLE\b",
     "release (.*) to (.*)",
     r"^[^@\s]+@[^@\s]+\.[^@\s]+$", r"^(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,63}$", r"\S+@\S+",
     r"^https://[a-z.]+/", r"https?://[^/\s]+/.*\.sh", r"^/etc/|\.\./", r"(^|/)\.env(\.|$)",
