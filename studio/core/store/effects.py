@@ -107,4 +107,6 @@ def _recorded(row: Any) -> policy.RecordedCall:
         labels=(), read_only=json.loads(row.ruling).get("read_only", False),
         arguments=None if proposed.stored else proposed.value,
     )  # fmt: skip
-    return policy.RecordedCall(id=row.id, at=row.proposed_at, subject=subject)
+    return policy.RecordedCall(
+        effect_id=row.id, session_id=row.session_id, time=row.proposed_at, subject=subject
+    )
