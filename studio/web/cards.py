@@ -1,17 +1,18 @@
 """The card of a wait as one person is shown it, with the token that only its own form carries."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 
 from studio.core.reader import Card
 from studio.core.rules import contents, reveal
 from studio.core.rules.errors import Invalid, StudioError
-from studio.web import arguments
+from studio.web import arguments, forms
 from studio.web.arguments import Node
 from studio.web.format import count
-from studio.web.visit import may, person, reader, runtime
+from studio.web.forms import Field
+from studio.web.forms.pairs import ABSENT, Pairs
+from studio.web.visit import person, reader, runtime
 from studio.web.words import wait_state
 
 WARNED_CHARACTERS = 64 * 1024
@@ -22,8 +23,8 @@ class CardView:
     """One card, in any state.
 
     `tree` is the exact arguments, cut when `is_cut`; then only the page of the whole arguments can
-    approve. `token` is "" when this person may not decide. `reason` and `answer` are what was typed
-    when a decision was refused, `refusal` why.
+    approve. `token` is "" when this person may not decide. `fields` are those of the answer to a
+    question. `refusal` says why a decision was not taken; what was typed for it is kept.
     """
 
     card: Card
@@ -34,11 +35,10 @@ class CardView:
     is_cut: bool
     is_whole: bool
     token: str
-    may_act: bool
-    answer: Any = None
+    fields: tuple[Field, ...] = ()
+    action: forms.Action | None = None
     reason: str = ""
     refusal: StudioError | None = None
-    fields: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -59,21 +59,22 @@ async def cards_of(request: Request, session_id: str) -> tuple[CardView, ...]:
 
 async def card_of(
     request: Request, wait_id: str, *, whole: bool = False, reason: str = "",
-    refusal: StudioError | None = None,
+    typed: Pairs | None = None, refusal: StudioError | None = None,
 ) -> CardView:  # fmt: skip
-    """One card by its wait; `whole` shows all of the arguments."""
+    """One card by its wait; `whole` shows all of the arguments, `typed` is a form sent back."""
     card = await reader(request).wait(person(request), wait_id)
-    return card_view(request, card, whole=whole, reason=reason, refusal=refusal)
+    view = card_view(request, card, whole=whole, typed=typed, refusal=refusal)
+    return replace(view, reason=reason)
 
 
 def card_view(
-    request: Request, card: Card, *, whole: bool = False, reason: str = "",
+    request: Request, card: Card, *, whole: bool = False, typed: Pairs | None = None,
     refusal: StudioError | None = None,
 ) -> CardView:  # fmt: skip
     """A card for this person and this browser."""
-    wait = card.wait
-    state, label = wait_state(wait)
+    state, label = wait_state(card.wait)
     tree = _tree(card, whole=whole)
+    fields, action = _fields(card, typed, refusal)
     return CardView(
         card=card,
         state=state,
@@ -83,11 +84,26 @@ def card_view(
         is_cut=not tree.complete,
         is_whole=whole,
         token=_token(request, card) if card.choices else "",
-        may_act=may(request, "operator"),
-        reason=reason,
-        refusal=refusal,
-        fields=refusal.fields if isinstance(refusal, Invalid) else {},
+        fields=fields,
+        action=action,
+        refusal=None if action else refusal,
     )
+
+
+def _fields(
+    card: Card, typed: Pairs | None, refusal: StudioError | None
+) -> tuple[tuple[Field, ...], forms.Action | None]:
+    """The fields of the answer to a question: empty, or as they were sent."""
+    if "answer" not in card.choices:
+        return (), None
+    if typed is None:
+        return tuple(forms.fields(card.schema, ABSENT, under=card.wait.id)), None
+    _value, wrong, action = forms.read(card.schema, typed, under=card.wait.id)
+    if isinstance(refusal, Invalid):
+        wrong = wrong | refusal.fields
+    shown = wrong if refusal else {}
+    drawn = forms.again(card.schema, typed, errors=shown, action=action, under=card.wait.id)
+    return tuple(drawn), action
 
 
 def _tree(card: Card, *, whole: bool) -> Node:

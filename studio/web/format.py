@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from studio.core.rules import reveal
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNKNOWN = "unknown"
 
@@ -97,9 +99,14 @@ def pretty(value: Any) -> str:
 
 
 def excerpt(text: str, most: int = 160) -> str:
-    """The first characters on one line."""
-    line = " ".join(text[: most * 4].split())
+    """The first characters on one line, with hidden ones as escapes."""
+    line = reveal.plain(" ".join(text[: most * 4].split()), one_line=True)
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def plain(text: str) -> str:
+    """One line as it is, with hidden characters as escapes: for names that others chose."""
+    return reveal.plain(text, one_line=True)
 
 
 def clipped(text: str, most: int = 20_000) -> str:
@@ -129,4 +136,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "pretty": pretty,
     "excerpt": excerpt,
     "clipped": clipped,
+    "plain": plain,
 }

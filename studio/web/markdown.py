@@ -31,8 +31,9 @@ def _cleaned(text: str) -> str:
     return nh3.clean(
         reader.renderer.render(_tame(reader.parse(text)), reader.options, {}),
         tags=TAGS,
-        attributes={"a": {"href"}, "ol": {"start"}},
+        attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
         url_schemes={"http", "https"},
+        url_relative="deny",
         link_rel="noopener noreferrer nofollow",
     )
 

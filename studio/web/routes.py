@@ -20,6 +20,8 @@ routes = [
     _get("/approvals/{wait_id}", approvals.show),
     _get("/approvals/{wait_id}/card", approvals.card),
     _get("/approvals/{wait_id}/whole", approvals.whole),
+    _get("/approvals/{wait_id}/edit", approvals.edit),
+    _post("/approvals/{wait_id}/edit", approvals.preview),
     _post("/approvals/{wait_id}/decision", approvals.decide),
     _get("/sessions", sessions.index),
     _post("/sessions", sessions.create),

@@ -50,9 +50,11 @@ def find(path: str) -> File | None:
     """The file of that name below `static`, read again when it changed on disk."""
     if path == BUNDLE:
         return _bundle(_sheets())
+    if "\0" in path:
+        return None
     root = folder("static")
     target = (root / path).resolve()
-    if "\0" in path or not target.is_relative_to(root) or not target.is_file():
+    if not target.is_relative_to(root) or not target.is_file():
         return None
     return _read(target, target.stat().st_mtime_ns)
 

@@ -151,20 +151,23 @@ class PendingTopic(Topic):
         super().__init__(reader)
         role, _mark, person = name.partition(":")
         self._person = Person(id=person, role="admin" if role == "admin" else "viewer")
-        self._total = -1
+        self._total = 0
+
+    async def open(self) -> None:
+        """Count once."""
+        self._total = await self._count()
 
     async def news(self) -> list[Chunk]:
         """The count, when it is another."""
-        total = (await self.reader.pending(self._person)).total
-        if total == self._total:
-            return []
-        self._total = total
-        return [Chunk(data=message(pending_partial(total)))]
+        before, self._total = self._total, await self._count()
+        return [] if self._total == before else [Chunk(data=message(pending_partial(self._total)))]
 
     async def catch_up(self, after: str) -> Chunk:
         """The count."""
-        pending = await self.reader.pending(self._person)
-        return Chunk(data=message(pending_partial(pending.total)))
+        return Chunk(data=message(pending_partial(await self._count())))
+
+    async def _count(self) -> int:
+        return (await self.reader.pending(self._person)).total
 
 
 class ListTopic(Topic):

@@ -50,6 +50,11 @@ def text(form: FormData, name: str) -> str:
     return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
 
+def pairs(form: FormData) -> list[tuple[str, str]]:
+    """Every (name, text) of a form, in order."""
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+
+
 def asked(request: Request, name: str) -> str:
     """One field of the URL's query."""
     return request.query_params.get(name, "").strip()

@@ -9,13 +9,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from studio.core.reader import Page, WaitRow
-from studio.core.rules.errors import Gone, Invalid, Refused, StudioError
+from studio.core.rules.errors import Gone, Invalid, Refused, StudioError, TooLarge
 from studio.core.rules.events import Choice
 from studio.core.tokens import DecisionToken
-from studio.web import errors
+from studio.web import arguments, errors, forms
+from studio.web.arguments import Node
 from studio.web.cards import CardView, card_of
+from studio.web.format import count
+from studio.web.forms.inputs import UNDER, field_id, under_path
 from studio.web.render import Frame, block, frame, page
-from studio.web.visit import asked, is_swap, person, reader, runtime, text, typed
+from studio.web.visit import asked, is_swap, pairs, person, reader, runtime, text, typed
 
 KINDS = ("approval", "question", "uncertain")
 AGES = {"10m": 600_000, "1h": 3_600_000, "1d": 86_400_000}
@@ -71,6 +74,31 @@ class CardPage:
     card: CardView
 
 
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One card as a part of another page."""
+
+    card: CardView
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditView:
+    """The edit form. `tree` is what was proposed, or, when `is_tried`, what would run.
+
+    `wrong` are (path, sentence, id of the field).
+    """
+
+    frame: Frame
+    card: CardView
+    fields: tuple[forms.Field, ...]
+    tree: Node
+    is_tried: bool
+    changes: int
+    error: str
+    wrong: tuple[tuple[str, str, str], ...]
+    reason: str
+
+
 async def index(request: Request) -> Response:
     """GET /approvals."""
     position, filters = await reader(request).position(), _filters(request)
@@ -105,7 +133,7 @@ async def show(request: Request) -> Response:
 async def card(request: Request) -> Response:
     """GET /approvals/{wait_id}/card: the card as a part of another page."""
     one = await card_of(request, request.path_params["wait_id"])
-    return block(request, ONE, "card", _Part(card=one))
+    return block(request, ONE, "card", Part(card=one))
 
 
 async def whole(request: Request) -> Response:
@@ -116,18 +144,29 @@ async def whole(request: Request) -> Response:
 async def decide(request: Request) -> Response:
     """POST /approvals/{wait_id}/decision: answer it, once."""
     form, wait_id = await typed(request), request.path_params["wait_id"]
+    if text(form, "edited"):
+        return await _approve_edited(request, form)
+    one = await card_of(request, wait_id, whole=bool(text(form, "whole")), typed=pairs(form))
     try:
-        given = await _given(request, form)
-        await runtime(request).decide(
-            person(request), wait_id, cast(Choice, text(form, "decision")),
-            digest=text(form, "digest"), reason=text(form, "reason"),
-            token=DecisionToken(value=text(form, "token"), secret=request.state.secret), **given,
-        )  # fmt: skip
-    except (Refused, Gone, Invalid) as refusal:
-        return await _refused(request, form, refusal)
+        await _decide(request, form, **_given(one, form))
+    except (Refused, Gone, Invalid, TooLarge) as refusal:
+        return await _again(request, form, refusal)
     if is_swap(request):
         return await card(request)
     return RedirectResponse(f"/approvals/{wait_id}", 303)
+
+
+async def edit(request: Request) -> Response:
+    """GET /approvals/{wait_id}/edit: a form from the tool's schema, filled with the proposal."""
+    one = await card_of(request, request.path_params["wait_id"], whole=True)
+    value = one.card.arguments_value
+    drawn = forms.fields(one.card.schema, value)
+    return await _form(request, one, drawn, tree=arguments.tree(value))
+
+
+async def preview(request: Request) -> Response:
+    """POST /approvals/{wait_id}/edit: the difference to the proposal; nothing is decided."""
+    return await _drawn(request, await typed(request))
 
 
 # What a page is made of --------------------------------------------------------------------------
@@ -147,21 +186,105 @@ async def _one(request: Request, one: CardView, *, status: int = 200) -> Respons
     return page(request, ONE, view, status=status)
 
 
-async def _given(request: Request, form: FormData) -> dict[str, Any]:
-    """What the form says beside its choice: edited arguments, or the answer to a question."""
-    return {}
-
-
-async def _refused(request: Request, form: FormData, refusal: StudioError) -> Response:
-    """The card as it is now, with the reason and what was typed."""
-    one = await card_of(
-        request, request.path_params["wait_id"], whole=text(form, "whole") == "true",
-        reason=text(form, "reason"), refusal=refusal,
+async def _decide(request: Request, form: FormData, **given: Any) -> None:
+    await runtime(request).decide(
+        person(request), request.path_params["wait_id"], cast(Choice, text(form, "decision")),
+        digest=text(form, "digest"), reason=text(form, "reason"),
+        token=DecisionToken(value=text(form, "token"), secret=request.state.secret), **given,
     )  # fmt: skip
-    status = errors.status(refusal)
+
+
+def _given(one: CardView, form: FormData) -> dict[str, Any]:
+    """What a card's form says beside its choice; refused where the card could not be read."""
+    if text(form, "decision") == "approve" and one.is_cut:
+        raise Refused(
+            "These arguments are longer than the card shows. Read them whole, then approve there.",
+            code="decision.unread",
+        )
+    if text(form, "decision") != "answer" and not one.action:
+        return {}
+    value, wrong, action = forms.read(one.card.schema, pairs(form), under=one.card.wait.id)
+    if action or wrong:
+        words = "A row was changed." if action else "The answer does not fit the question."
+        raise Invalid(words, code="answer.invalid", fields=wrong)
+    return {"answer": value}
+
+
+async def _again(request: Request, form: FormData, refusal: StudioError) -> Response:
+    """The card as it is now, with the reason and everything that was typed."""
+    one = await card_of(
+        request, request.path_params["wait_id"], whole=bool(text(form, "whole")),
+        reason=text(form, "reason"), typed=pairs(form), refusal=refusal,
+    )  # fmt: skip
+    status = 200 if one.action else errors.status(refusal)
     if is_swap(request):
-        return block(request, ONE, "card", _Part(card=one), status=status)
+        return block(request, ONE, "card", Part(card=one), status=status)
     return await _one(request, one, status=status)
+
+
+async def _approve_edited(request: Request, form: FormData) -> Response:
+    one = await card_of(request, request.path_params["wait_id"], whole=True)
+    value, wrong, action = forms.read(one.card.schema, pairs(form))
+    if wrong or action:
+        return await _drawn(request, form)
+    try:
+        await _decide(request, form, arguments=value)
+    except Invalid as refusal:
+        return await _drawn(request, form, refusal=refusal)
+    except Refused as refusal:
+        if refusal.code == "arguments.denied":
+            return await _drawn(request, form, refusal=refusal)
+        return await _again(request, form, refusal)
+    except (Gone, TooLarge) as refusal:
+        return await _again(request, form, refusal)
+    return RedirectResponse(f"/approvals/{one.card.wait.id}", 303)
+
+
+async def _drawn(
+    request: Request, form: FormData, *, refusal: StudioError | None = None
+) -> Response:
+    """The edit form once more, with what was typed, what is wrong and what would change."""
+    one = await card_of(request, request.path_params["wait_id"], whole=True)
+    value, wrong, action = forms.read(one.card.schema, pairs(form))
+    if isinstance(refusal, Invalid):
+        wrong = wrong | refusal.fields
+    drawn = forms.again(one.card.schema, pairs(form), errors=wrong, action=action)
+    if wrong or action or refusal:
+        tree, changes = arguments.tree(one.card.proposed_value), None
+    else:
+        tree = arguments.edited(one.card.proposed_value, value)
+        changes = len(arguments.diff(one.card.proposed_value, value))
+    return await _form(
+        request, one, drawn, tree=tree, wrong=wrong, refusal=refusal, changes=changes,
+        reason=text(form, "reason"),
+    )  # fmt: skip
+
+
+async def _form(
+    request: Request, one: CardView, drawn: list[forms.Field], *, tree: Node,
+    wrong: dict[str, str] | None = None, refusal: StudioError | None = None,
+    changes: int | None = None, reason: str = "",
+) -> Response:  # fmt: skip
+    if "approve" not in one.choices:
+        return await _one(request, one, status=409)
+    status = errors.status(refusal) if refusal else 422 if wrong else 200
+    words = f"{count(len(wrong or {}), 'field')} must be put right. Nothing was decided."
+    view = EditView(
+        frame=await frame(request, f"Edit {one.card.wait.tool}", nav="approvals"),
+        card=one,
+        fields=tuple(drawn),
+        tree=tree,
+        is_tried=changes is not None,
+        changes=changes or 0,
+        error=refusal.message if refusal else words if wrong else "",
+        wrong=tuple((path or "value", said, _id(path)) for path, said in (wrong or {}).items()),
+        reason=reason,
+    )
+    return page(request, EDIT, view, status=status)
+
+
+def _id(path: str) -> str:
+    return field_id(under_path(path, UNDER))
 
 
 def _filters(request: Request) -> Filters:
@@ -175,8 +298,3 @@ def _filters(request: Request) -> Filters:
         plugin=asked(request, "plugin"),
         age=age if age in AGES else "",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Part:
-    card: CardView
