@@ -5,7 +5,7 @@ from typing import Any
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import wire
-from studio.api.endpoint import Answer, Ask, Endpoint
+from studio.api.endpoint import Answer, Ask, Endpoint, Link
 from studio.core.rules.errors import Invalid
 
 VERSION = "the version you looked at (its ETag)"
@@ -53,10 +53,15 @@ async def save(ask: Ask[b.SaveQuery, Any]) -> Answer:
     )
 
 
+def _links(value: str) -> tuple[Link, ...]:
+    names = ("show_agent", "list_agent_versions")
+    return tuple(Link(to=name, part="name", value=value) for name in names)
+
+
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="list_agents", method="GET", path="/agents", call=index, gives=a.Agents,
-        says="List agents.",
+        says="List agents.", links=_links("$response.body#/items/0/name"),
     ),
     Endpoint(
         name="show_agent", method="GET", path="/agents/{name}", call=show, gives=a.AgentDetail,

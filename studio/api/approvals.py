@@ -8,7 +8,7 @@ from typing import Any
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import wire
-from studio.api.endpoint import Answer, Ask, Endpoint
+from studio.api.endpoint import Answer, Ask, Endpoint, Link
 from studio.api.sessions import call_of
 from studio.api.shapes import Absent
 from studio.core.reader import Card, WaitRow
@@ -80,10 +80,12 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="list_approvals", method="GET", path="/approvals", call=index, gives=a.Approvals,
         query=b.ApprovalsQuery, says="List what waits for a person.",
+        links=(Link(to="show_approval", part="id", value="$response.body#/items/0/id"),),
     ),
     Endpoint(
         name="show_approval", method="GET", path="/approvals/{id}", call=show,
         gives=a.ApprovalDetail, tagged=True, says="Read what a person must see before deciding.",
+        links=(Link(to="decide_approval", part="id", value="$response.body#/approval/id"),),
     ),
     Endpoint(
         name="decide_approval", method="POST", path="/approvals/{id}/decision", call=decide,

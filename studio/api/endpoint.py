@@ -4,6 +4,7 @@
 value is what `openapi` describes, so the document cannot say anything else than what happens.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -23,7 +24,7 @@ Q = TypeVar("Q")
 B = TypeVar("B")
 JSON_KIND = "application/json"
 STREAM_KIND = "text/event-stream"
-PATH_PART_MOST = 200
+PATH_PART = r"^[A-Za-z0-9_-]{1,200}$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class Ask(Generic[Q, B]):
     def part(self, name: str) -> str:
         """A part of the path; one that cannot be a name of anything is not found."""
         text = str(self.request.path_params[name])
-        if len(text) > PATH_PART_MOST or not text.isprintable():
+        if not re.search(PATH_PART, text) or text.endswith("\n"):
             raise NotFound("There is nothing by that name.")
         return text
 
@@ -74,13 +75,22 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Link:
+    """Where an answer leads: an endpoint by name, and what of the answer goes into its path."""
+
+    to: str
+    part: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Endpoint(Generic[Q, B]):
     """One method of one path.
 
     `body` is None when none is read; `body_required` is false when an empty one will do, and
     `free_body` hands over any JSON object. `keyed` endpoints remember an Idempotency-Key; `match`
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
-    carry an ETag. `gives` is the shape of the answer, None for none.
+    carry an ETag. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
 
     name: str
@@ -100,6 +110,7 @@ class Endpoint(Generic[Q, B]):
     tagged: bool = False
     streams: bool = False
     errors: tuple[int, ...] = ()
+    links: tuple[Link, ...] = ()
 
 
 async def carry(endpoint: Endpoint[Any, Any], parts: Parts, request: Request) -> Response:

@@ -4,7 +4,7 @@ from typing import Any
 
 from studio.api import answers as a
 from studio.api import bodies as b
-from studio.api.endpoint import Answer, Ask, Endpoint
+from studio.api.endpoint import Answer, Ask, Endpoint, Link
 
 
 async def index(ask: Ask[b.NoQuery, b.NoBody]) -> a.Keys:
@@ -32,6 +32,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="make_key", method="POST", path="/keys", call=make, gives=a.MadeKey, status=201,
         body=b.NewKey, says="Make an application key; it is shown once.",
+        links=(Link(to="revoke_key", part="id", value="$response.body#/id"),),
     ),
     Endpoint(
         name="revoke_key", method="DELETE", path="/keys/{id}", call=revoke, gives=None,

@@ -8,7 +8,7 @@ from typing import Any
 from studio import __version__
 from studio.api import answers, shapes
 from studio.api.bodies import NoQuery
-from studio.api.endpoint import JSON_KIND, STREAM_KIND, Endpoint
+from studio.api.endpoint import JSON_KIND, PATH_PART, STREAM_KIND, Endpoint
 
 ABOUT = """The verbs of Operator Studio for programs. Send an application key as
 `Authorization: Bearer stk_…`. Every answer that is not a success has the same body: a stable
@@ -76,7 +76,7 @@ def _operation(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
 
 
 def _path(endpoint: Endpoint[Any, Any]) -> list[dict[str, Any]]:
-    schema = {"type": "string", "minLength": 1, "maxLength": 200}
+    schema = {"type": "string", "pattern": PATH_PART}
     return [
         {"name": name, "in": "path", "required": True, "schema": schema}
         for name in re.findall(r"\{(\w+)\}", endpoint.path)
@@ -148,6 +148,11 @@ def _success(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str, A
         found["content"] = {JSON_KIND: {"schema": shapes.schema(endpoint.gives, parts)}}
     if endpoint.streams:
         found["content"][STREAM_KIND] = {"schema": {"type": "string"}}
+    if endpoint.links:
+        found["links"] = {
+            link.to: {"operationId": link.to, "parameters": {link.part: link.value}}
+            for link in endpoint.links
+        }
     return found
 
 

@@ -54,7 +54,8 @@ def _change(change: Change) -> a.Change:
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="show_policy", method="GET", path="/policy", call=show, gives=a.Policy,
-        query=b.PolicyQuery, tagged=True, says="Read the policy in force, or one version of it.",
+        query=b.PolicyQuery, tagged=True, errors=(404,),
+        says="Read the policy in force, or one version of it.",
     ),
     Endpoint(
         name="save_policy", method="PUT", path="/policy", call=save, gives=a.PolicySaved,

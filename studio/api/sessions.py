@@ -7,7 +7,7 @@ from starlette.responses import Response
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import stream
-from studio.api.endpoint import Answer, Ask, Endpoint, wants_stream
+from studio.api.endpoint import Answer, Ask, Endpoint, Link, wants_stream
 from studio.core.reader import CallRow
 from studio.core.rules.errors import NotFound
 
@@ -50,10 +50,9 @@ async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.SessionDetail:
 
 async def events(ask: Ask[b.EventsQuery, b.NoBody]) -> a.Events | Response:
     """Facts behind a seq, or all to come as a stream."""
-    session_id = ask.part("id")
+    session_id, after, limit = ask.part("id"), stream.start_of(ask), ask.query.limit
     if wants_stream(ask.request):
-        return await stream.response(ask, session_id)
-    after, limit = ask.query.after, ask.query.limit
+        return await stream.response(ask, session_id, after)
     rows = await ask.reader.events(ask.person, session_id, after=after, limit=limit)
     last = rows[-1].seq if rows else after
     return a.Events(items=a.take_all(a.Event, rows), after=last, more=len(rows) == limit)
@@ -106,15 +105,26 @@ def call_of(row: CallRow) -> a.Call:
     return a.take(a.Call, row, **contents)
 
 
+OF_SESSION = (
+    "show_session", "list_events", "list_calls", "send_message", "deny_and_send", "cancel_turn",
+)  # fmt: skip
+
+
+def _links(value: str) -> tuple[Link, ...]:
+    return tuple(Link(to=name, part="id", value=value) for name in OF_SESSION)
+
+
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="start_session", method="POST", path="/sessions", call=start, gives=a.Started,
         status=201, body=b.NewSession, keyed=True, errors=(404,),
+        links=_links("$response.body#/session_id"),
         says="Start a session of an agent, with a first message or without.",
     ),
     Endpoint(
         name="list_sessions", method="GET", path="/sessions", call=index, gives=a.Sessions,
         query=b.SessionsQuery, says="List sessions, the one started last first.",
+        links=_links("$response.body#/items/0/id"),
     ),
     Endpoint(
         name="show_session", method="GET", path="/sessions/{id}", call=show,

@@ -326,8 +326,8 @@ def _bound_schema(bound: Any, kind: Any) -> dict[str, Any]:
             return {"description": bound}
         case Text(low=low, high=high, pattern=pattern, lines=lines):
             given = {"minLength": low or None, "maxLength": high}
-            given["pattern"] = pattern or (None if lines else ONE_LINE)  # type: ignore[assignment]
-            return {name: value for name, value in given.items() if value is not None}
+            found = {name: value for name, value in given.items() if value is not None}
+            return {**found, "pattern": pattern or (LINES if lines else ONE_LINE)}
         case Whole(low=low, high=high):
             return {"minimum": low, "maximum": high}
         case Count(low=low, high=high):
@@ -336,6 +336,7 @@ def _bound_schema(bound: Any, kind: Any) -> dict[str, Any]:
             raise TypeError(f"{bound!r} does not bound {kind!r}")
 
 
+LINES = r"^[^\u0000]*$"
 ONE_LINE = r"^[^\u0000\n\r\t]*$"
 
 

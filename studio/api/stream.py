@@ -23,10 +23,10 @@ WINDOW = 200
 RETRY_MS = 1_000
 
 
-def last_event_id(ask: Ask[EventsQuery, NoBody]) -> int:
-    """Where to go on: Last-Event-ID when it is sent, else `after`."""
-    header = ask.request.headers.get("last-event-id", "")
-    if not header:
+def start_of(ask: Ask[EventsQuery, NoBody]) -> int:
+    """Where to go on: behind Last-Event-ID when it is sent, else behind `after`."""
+    header = ask.request.headers.get("last-event-id")
+    if header is None:
         return ask.query.after
     if not header.isascii() or not header.isdecimal() or len(header) > 15:
         raise Invalid(
@@ -36,9 +36,8 @@ def last_event_id(ask: Ask[EventsQuery, NoBody]) -> int:
     return int(header)
 
 
-async def response(ask: Ask[EventsQuery, NoBody], session_id: str) -> Response:
+async def response(ask: Ask[EventsQuery, NoBody], session_id: str, after: int) -> Response:
     """The stream, after the session was found and the person may see it."""
-    after = last_event_id(ask)
     await ask.reader.session(ask.person, session_id)
     held = ask.parts.gate.stream(ask.person)
     held.__enter__()  # now, so that one stream too many is a 429 and not a broken stream

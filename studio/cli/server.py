@@ -83,7 +83,7 @@ def _run(context: Context, *, web: bool, work: bool, demo: bool) -> None:
 
     def ready(url: str, link: str) -> None:
         if context.as_json:
-            context.terminal.json({"url": url, "sign_in": link})
+            context.terminal.line({"url": url, "sign_in": link})
         else:
             context.terminal.say(f"Operator Studio is at {url}")
             context.terminal.say(f"Sign in (once, within two minutes): {link}")

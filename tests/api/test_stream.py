@@ -69,7 +69,7 @@ async def test_who_comes_back_misses_nothing_and_hears_nothing_twice(studio: Stu
     recorded = (await studio.client("bob").sessions.events(wait["session_id"]))["items"]
     ask = await ask_of(studio, last_event_id="2")
 
-    async with aclosing(stream.facts(ask, wait["session_id"], stream.last_event_id(ask))) as events:
+    async with aclosing(stream.facts(ask, wait["session_id"], stream.start_of(ask))) as events:
         found = await take(events, len(recorded) - 2)
 
     assert [one["seq"] for one in found] == [one["seq"] for one in recorded[2:]]
@@ -102,14 +102,14 @@ async def test_a_revoked_key_stops_hearing(studio: Studio):
 
 
 async def test_the_last_event_id_counts_before_the_query(studio: Studio):
-    assert stream.last_event_id(await ask_of(studio, after=3, last_event_id="7")) == 7
-    assert stream.last_event_id(await ask_of(studio, after=3)) == 3
+    assert stream.start_of(await ask_of(studio, after=3, last_event_id="7")) == 7
+    assert stream.start_of(await ask_of(studio, after=3)) == 3
 
 
-@pytest.mark.parametrize("given", ["x", "-1", "1.5", "9" * 16])
+@pytest.mark.parametrize("given", ["", "x", "-1", "1.5", "9" * 16])
 async def test_a_last_event_id_of_another_stream_is_refused(studio: Studio, given):
     with pytest.raises(Invalid) as raised:
-        stream.last_event_id(await ask_of(studio, last_event_id=given))
+        stream.start_of(await ask_of(studio, last_event_id=given))
 
     assert raised.value.code == "last_event_id.invalid"
 
@@ -118,17 +118,17 @@ async def test_a_session_one_may_not_see_has_no_stream(studio: Studio):
     private = await studio.session(private=True)
 
     with pytest.raises(NotFound):
-        await stream.response(await ask_of(studio, person="dora"), private)
+        await stream.response(await ask_of(studio, person="dora"), private, 0)
 
 
 async def test_a_key_holds_only_so_many_streams(studio: Studio):
     session_id = await studio.session()
     ask = await ask_of(studio)
-    first = await stream.response(ask, session_id)
+    first = await stream.response(ask, session_id, 0)
 
     with pytest.raises(Problem) as raised:
-        await stream.response(ask, session_id)
+        await stream.response(ask, session_id, 0)
 
     assert raised.value.status == 429
     del first
-    assert await stream.response(ask, session_id)  # one that is over leaves its place
+    assert await stream.response(ask, session_id, 0)  # one that is over leaves its place
