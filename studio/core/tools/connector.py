@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from studio.core.faults import fault
 from studio.core.tools import addresses
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ class Sent:
         """Hear from the connection what it does."""
         if name.endswith("send_request_headers.started"):
             self.begun = True
+        elif name.endswith("send_request_headers.complete"):
+            fault("call.mid_send")
+        elif name.endswith("send_request_body.complete"):
+            fault("call.after_send")
 
 
 class Connector:

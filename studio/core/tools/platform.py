@@ -12,6 +12,7 @@ from typing import Any
 from studio.core import schemas
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
+from studio.core.tools import strict
 from studio.core.tools.tool import Kit, Result, Tool, ToolError, ToolSpec
 
 ASK_PERSON, WAIT_UNTIL = "ask_person", "wait_until"
@@ -104,6 +105,10 @@ def _milliseconds(text: str) -> int:
 
 
 def _check(schema: Mapping[str, Any], arguments: Any) -> None:
+    try:
+        strict.check(arguments)
+    except strict.NotJson as odd:
+        raise _bad(str(odd)) from None
     if wrong := schemas.errors(schema, arguments):
         raise _bad(
             "; ".join(f"{path}: {words}" if path else words for path, words in wrong.items())

@@ -1,11 +1,12 @@
 """Plugins: folders with `plugin.json` that bring servers and skills. Read once and checked."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from studio.core.tools import strict
 
 LARGEST_FILE = 256 * 1024
 NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
@@ -87,8 +88,8 @@ def _plugin_folders(folders: Iterable[Path]) -> list[Path]:
 def read(folder: Path) -> Plugin:
     """The plugin in a folder; BadPlugin says what is wrong with it."""
     try:
-        value = json.loads(_text(folder / "plugin.json"))
-    except ValueError as wrong:
+        value = strict.loads(_text(folder / "plugin.json"))
+    except strict.NotJson as wrong:
         raise BadPlugin(f"plugin.json is not JSON: {wrong}.") from None
     if not isinstance(value, dict):
         raise BadPlugin("plugin.json is an object.")

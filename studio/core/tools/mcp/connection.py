@@ -54,7 +54,7 @@ class Connection:
         self._failures, self._not_before = 0, 0.0
         self._tools: tuple[mcp_types.Tool, ...] | None = None
         self._listing = asyncio.Lock()
-        self.busy = 0
+        self.busy, self.is_listening = 0, False
 
     @property
     def is_up(self) -> bool:
@@ -227,12 +227,14 @@ class Connection:
         while True:
             try:
                 async with client.listen(tools_list_changed=True) as changes:
+                    self.is_listening = True
                     async for _ in changes:
                         self.forget()
             except ListenNotSupportedError:
                 return
             except (SubscriptionLost, MCPError, TimeoutError):
                 self.forget()
+            self.is_listening = False
             await asyncio.sleep(RELISTEN_SECONDS)
 
     def _why(self, what: str, wrong: BaseException | None) -> str:
@@ -264,15 +266,16 @@ def _reason(wrong: BaseException | None) -> str:
 
 
 async def _listed(client: "Client") -> "tuple[mcp_types.Tool, ...]":
-    """Every tool, page by page; a list without end is cut."""
+    """Every tool once, page by page; a list without end is cut."""
     import mcp_types
 
-    found, cursor = list[mcp_types.Tool](), None
+    found, cursor = dict[str, mcp_types.Tool](), None
     for _ in range(MOST_PAGES):
         params = mcp_types.PaginatedRequestParams(cursor=cursor)
         page = await client.session.list_tools(params=params)
-        found += page.tools
+        for tool in page.tools:
+            found.setdefault(tool.name, tool)
         if not page.next_cursor or page.next_cursor == cursor or len(found) >= MOST_TOOLS:
             break
         cursor = page.next_cursor
-    return tuple(found[:MOST_TOOLS])
+    return tuple(found.values())[:MOST_TOOLS]
