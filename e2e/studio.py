@@ -1,0 +1,123 @@
+"""A real studio for the browser tests: its own process, its own data, a free port."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from api_client import Client
+
+START_SECONDS = 60.0
+
+
+@dataclass
+class Studio:
+    """One studio process; it can be killed and started again on the same data and port."""
+
+    data: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
+    process: "subprocess.Popen[str] | None" = None
+    _client: Client | None = None
+
+    def start(self, *, fault: str = "") -> "Studio":
+        """Start and wait until it answers; the port of an earlier start is kept."""
+        port = self.url.rpartition(":")[2] or "0"
+        environ = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("STUDIO_")},
+            "STUDIO_DATA": str(self.data), "STUDIO_PORT": port, "STUDIO_DEMO": "on",
+            "STUDIO_FAULT": fault, **self.environ,
+        }  # fmt: skip
+        with (self.data / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "studio", "up", "--json"], env=environ, text=True,
+                stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
+        self.url = str(self._first_line()["url"])
+        return self
+
+    def _first_line(self) -> dict[str, Any]:
+        assert self.process is not None and self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"The studio did not start:\n{self.log()}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def kill(self) -> None:
+        """As by kill -9: nothing is said and nothing is finished."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.dies()
+
+    def stop(self) -> None:
+        """As by Ctrl-C."""
+        if self._client is not None:
+            self._client.close()
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+            self.dies()
+
+    def dies(self, seconds: float = 30.0) -> None:
+        """Wait until it has died of an armed fault."""
+        assert self.process is not None and self.process.stdout is not None
+        self.process.wait(seconds)
+        self.process.stdout.close()
+
+    def log(self) -> str:
+        """What it wrote to standard error."""
+        return (self.data / "log").read_text("utf-8", "replace")
+
+    def link(self, person: str = "ann", role: str = "admin") -> str:
+        """A sign-in link."""
+        command = [
+            sys.executable,
+            "-m",
+            "studio",
+            "login",
+            "--person",
+            person,
+            "--role",
+            role,
+            "--json",
+        ]
+        environ = {**os.environ, "STUDIO_DATA": str(self.data), "STUDIO_URL": self.url}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+        return str(json.loads(done.stdout)["url"])
+
+    @property
+    def api(self) -> Client:
+        """The API as the command line of this machine uses it."""
+        if self._client is None:
+            self._client = Client(self.url, key=(self.data / "cli.key").read_text().strip())
+        return self._client
+
+
+def new_studio(**environ: str) -> Studio:
+    """A studio with data of its own, started."""
+    data = Path(tempfile.mkdtemp(prefix="studio-e2e-"))
+    data.chmod(0o700)
+    return Studio(data=data, environ=environ).start()
+
+
+def until(holds: Any, *, seconds: float = 20.0, what: str = "it") -> Any:
+    """Ask until the answer is true, for a while; then say what never came."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = holds()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"Waited {seconds:g} s and {what} never came.")
+        time.sleep(0.05)
