@@ -9,7 +9,7 @@ from jsonschema.exceptions import ValidationError
 
 from studio.core.rules import ids, patterns
 
-MOST_WORK = 300_000
+MOST_WORK = 100_000
 FAULT_WORK = 20
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
