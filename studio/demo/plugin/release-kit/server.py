@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -99,7 +100,7 @@ def list_releases() -> dict[str, Any]:
 def read_changelog(version: str) -> dict[str, Any]:
     """Read what changed in a version."""
     if version not in CHANGES:
-        raise ValueError(f"There is no change log of {version}; there are {', '.join(CHANGES)}.")
+        raise ToolError(f"There is no change log of {version}; there are {', '.join(CHANGES)}.")
     return {"version": version, "changes": CHANGES[version]}
 
 
@@ -160,7 +161,7 @@ async def withdraw_release(
 @server.tool()
 def upload_artifact(version: str) -> dict[str, Any]:
     """Upload the artifact of a version to the mirror. The mirror is down."""
-    raise RuntimeError(f"The mirror refused the upload of {version}: 503 Service Unavailable.")
+    raise ToolError(f"The mirror refused the upload of {version}: 503 Service Unavailable.")
 
 
 @server.tool(annotations=ToolAnnotations(destructive_hint=True))
