@@ -43,7 +43,7 @@ class Patience:
 
     clock: Callable[[], float]
     begun: float
-    seconds: float = 0.15
+    seconds: float = 0.22
 
     def is_over(self) -> bool:
         """It looked long enough."""

@@ -22,7 +22,7 @@ STATUSES = (
 )  # fmt: skip
 IN_HAND = ("queued", "running", "held", "waiting")
 NEEDS = ("held", "questions", "uncertain", "any")
-STEP = 2_000_000  # positions a search looks through between two looks at the clock
+STEP = 1_000_000  # positions a search looks through between two looks at the clock
 ID = re.compile(r"(ses|trn|eff|wai)_[0-9a-z]+")
 ID_LENGTH = 26
 
