@@ -22,6 +22,10 @@ LARGEST_STREAM = 256 * 1024 * 1024
 LONGEST_ANSWER_SECONDS = 1800.0
 CONNECT_SECONDS = 10.0
 NO_KEY = "none"
+_SENT = frozenset(
+    "host accept accept-encoding connection content-type content-length user-agent traceparent"
+    " authorization".split()
+)
 
 
 class Chat:
@@ -37,7 +41,7 @@ class Chat:
         self._http = httpx2.AsyncClient(
             timeout=httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
             headers={"accept-encoding": "identity"},
-            event_hooks={"response": [_bound]},
+            event_hooks={"request": [self._plain], "response": [_bound]},
             trust_env=False,
         )
         self._client = openai.AsyncOpenAI(
@@ -78,6 +82,16 @@ class Chat:
             async with asyncio.timeout_at(deadline):
                 chunk = await anext(stream, None)
             return None if chunk is None else chunk.to_dict(mode="json", warnings=False)
+
+    async def _plain(self, request: "httpx2.Request") -> None:
+        """Send what is needed; the SDK adds headers and keys that it finds in the environment."""
+        for name in set(request.headers) - _SENT:
+            del request.headers[name]
+        request.headers["user-agent"] = "operator-studio"
+        if self._key:
+            request.headers["authorization"] = f"Bearer {self._key}"
+        else:
+            request.headers.pop("authorization", None)
 
     def _neutral(self) -> "_Neutral":
         return _Neutral(self._key)

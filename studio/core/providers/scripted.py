@@ -86,15 +86,17 @@ class Scripted:
         """Nothing is held."""
 
     def _fails(self, failure: script.Failure, request: Request) -> bool:
+        """Whether this attempt fails; when it does not, the next request like it starts anew."""
         if failure.times is None:
             return True
         key = _identity(request)
-        count = self._failed.get(key, 0)
+        count = self._failed.pop(key, 0)
+        if count >= failure.times:
+            return False
         self._failed[key] = count + 1
-        self._failed.move_to_end(key)
         if len(self._failed) > KEPT_COUNTS:
             self._failed.popitem(last=False)
-        return count < failure.times
+        return True
 
 
 def decide(request: Request) -> tuple[script.Step, str]:

@@ -131,6 +131,20 @@ async def test_the_whole_talk_is_sent_as_the_protocol_has_it(provider, server):
     assert sent["headers"]["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.parametrize("key", [{"setting": "MODEL_KEY"}, None])
+async def test_nothing_of_the_environment_is_sent(server, shelf, monkeypatch, key):
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "BASE_URL"):
+        monkeypatch.setenv(f"OPENAI_{name}", "http://ambient.example")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Ambient: ambient\nAuthorization: ambient")
+
+    await answer(await shelf.get(manifest(server, key=key, timeout=4)), request("normal"))
+
+    headers = server.asked[-1]["headers"]
+    assert headers.get("authorization") == (f"Bearer {KEY}" if key else None)
+    assert "ambient" not in str(headers)
+    assert not [name for name in headers if name.startswith("x-")]
+
+
 async def test_calls_that_come_in_pieces_are_put_together(provider):
     reply = await answer(provider, request("pieces"))
 

@@ -192,6 +192,8 @@ async def test_fail_twice_fails_the_first_two_attempts_only():
             await answer(asked, model)
 
     assert (await answer(asked, model)).text == "at last"
+    with pytest.raises(ProviderError):
+        await answer(asked, model)
 
 
 async def test_failures_of_two_turns_are_counted_apart():

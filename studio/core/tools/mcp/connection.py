@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.client.client import Client
 
 MOST_TOOLS, MOST_PAGES = 1_000, 100
-LONGEST_PAUSE, PATIENCE = 30.0, 2.0
+LONGEST_PAUSE, PATIENCE = 120.0, 2.0
 RELISTEN_SECONDS = 5.0
 
 
@@ -254,7 +254,7 @@ def _reason(wrong: BaseException | None) -> str:
     while isinstance(wrong, BaseExceptionGroup):
         wrong = wrong.exceptions[0]
     if isinstance(wrong, FileNotFoundError):
-        return "there is no such program"
+        return "there is no such program, or no such folder"
     elif isinstance(wrong, PermissionError):
         return "the program may not be started"
     elif isinstance(wrong, TimeoutError):
