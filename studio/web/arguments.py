@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from studio.core.rules import paths, reveal
+from studio.web import values
 
 Kind = Literal["string", "number", "bool", "null", "object", "array", "json", "cut"]
 Chars = tuple[tuple[str, bool, str], ...]
@@ -25,6 +26,7 @@ LEAST_TEXT = 200
 LONGEST_KEY = 200
 
 _NODE_COST = 16
+_NOT_SHOWN = "cut: not shown here"
 # Marks that the first two warnings are about already.
 _PLAIN_MARKS = ("U+", "+", "cut:", "⏎", "⇥", "␠")
 _ESCAPED = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
@@ -86,7 +88,7 @@ class _Room:
 
 def tree(value: Any, *, cut: int | None = SHOWN_CHARACTERS) -> Node:
     """The value as a tree. `cut` is about how many characters are shown of it; None is all."""
-    text = _json(value)
+    text = values.text(value)
     size = _bytes(text)
     if cut is None or len(text) <= cut:
         room = _Room(characters=ENOUGH, nodes=MOST_NODES)
@@ -124,10 +126,10 @@ def diff(old: Any, new: Any, *, most: int = MOST_CHANGES) -> list[Change]:
     return [
         Change(
             path=paths.write(path),
-            before=None if before is _ABSENT else tree(before, cut=room),
-            after=None if after is _ABSENT else tree(after, cut=room),
+            before=None if before is values.ABSENT else tree(before, cut=room),
+            after=None if after is values.ABSENT else tree(after, cut=room),
         )
-        for path, before, after in islice(_differences(old, new), most)
+        for path, before, after in islice(values.differences(old, new), most)
     ]
 
 
@@ -145,31 +147,36 @@ def summary(value: Any, width: int = 120) -> str:
     return _fitting(parts, len(value), width) or "no arguments"
 
 
-_ABSENT = object()
-
-
 def _node(value: Any, room: _Room, key: str | None = None) -> tuple[Node, _Room]:
     """The node of a value, and what it took of the room."""
-    shown_key = "" if key is None else _key(key, room)
     if isinstance(value, Mapping | list) and value:
         node, took = _container(value, room)
     else:
         node = _leaf(value, room)
         took = _Room(characters=len(node.text) + _NODE_COST, nodes=1)
-    if key is not None:
-        is_whole = len(shown_key) >= len(key)
-        node = replace(
-            node, key=shown_key if not is_whole else reveal.plain(key, one_line=True),
-            key_chars=_chars(key if is_whole else shown_key), complete=node.complete and is_whole,
-            size=node.size + _bytes(json.dumps(key, ensure_ascii=False)) + 1,
-        )  # fmt: skip
-        took = replace(took, characters=took.characters + len(shown_key))
-    return node, took
+    if key is None:
+        return node, took
+    node = _named(node, key, room)
+    return node, replace(took, characters=took.characters + len(node.key))
+
+
+def _named(node: Node, key: str, room: _Room) -> Node:
+    """The node with its key, whole or cut."""
+    shown = key[: int(max(room.characters, LONGEST_KEY))]
+    left = len(key) - len(shown)
+    rest = f"… {left:,} more characters" if left else ""
+    return replace(
+        node,
+        key=f"{reveal.plain(shown, one_line=True)}{rest}",
+        complete=node.complete and not left,
+        key_chars=(*_chars(shown), *(((rest, True, _NOT_SHOWN),) if left else ())),
+        size=node.size + _bytes(json.dumps(key, ensure_ascii=False)) + 1,
+    )
 
 
 def _container(value: Mapping[str, Any] | list[Any], room: _Room) -> tuple[Node, _Room]:
     if room.levels <= 0 or len(value) > room.nodes:
-        node = _text_leaf("json", _json(value), room)
+        node = _text_leaf("json", values.text(value), room)
         return node, _Room(characters=len(node.text) + _NODE_COST, nodes=1)
     count = int(min(len(value), max(1, room.characters / (2 * _NODE_COST))))
     left = replace(room, characters=room.characters - _NODE_COST, nodes=room.nodes - 1)
@@ -202,7 +209,7 @@ def _cut_entries(value: Mapping[str, Any] | list[Any], shown: int) -> Node:
     """What is said of the entries behind the first `shown`."""
     rest: Any = list(islice(_entries(value), shown, None))
     rest = dict(rest) if isinstance(value, Mapping) else [item for _, item in rest]
-    count, size = len(rest), _bytes(_json(rest)) - 1
+    count, size = len(rest), _bytes(values.text(rest)) - 1
     noun = "field" if isinstance(value, Mapping) else "entr"
     plural = {"field": ("field", "fields"), "entr": ("entry", "entries")}[noun][count != 1]
     return _cut(f"… {count:,} more {plural}, {size:,} bytes", count=count, size=size)
@@ -215,7 +222,7 @@ def _cut(words: str, *, count: int, size: int) -> Node:
 def _leaf(value: Any, room: _Room) -> Node:
     if isinstance(value, str):
         return _text_leaf("string", value, room)
-    text = _json(value)
+    text = values.text(value)
     if isinstance(value, Mapping | list):
         return Node(kind="object" if isinstance(value, Mapping) else "array", size=len(text))
     kind: Kind = "null" if value is None else "bool" if isinstance(value, bool) else "number"
@@ -234,16 +241,8 @@ def _text_leaf(kind: Kind, text: str, room: _Room) -> Node:
     words = f"… {count:,} more characters, {lost:,} bytes …"
     return Node(
         kind=kind, text=f"{head}{words}{tail}", size=size, hidden_count=count, complete=False,
-        chars=(*_chars(head), (words, True, "cut: not shown here"), *_chars(tail)),
+        chars=(*_chars(head), (words, True, _NOT_SHOWN), *_chars(tail)),
     )  # fmt: skip
-
-
-def _key(key: str, room: _Room) -> str:
-    most = max(room.characters, LONGEST_KEY)
-    if len(key) <= most:
-        return key
-    head = key[: int(most)]
-    return f"{head}… {len(key) - len(head):,} more characters"
 
 
 def _chars(text: str) -> Chars:
@@ -263,7 +262,7 @@ def _all_chars(node: Node) -> Iterator[Chars]:
 def _with_was(node: Node, old: Any, new: Any) -> Node:
     """Mark the entries of objects that differ; removed ones are added, with nothing in place."""
     if not isinstance(old, Mapping) or not isinstance(new, Mapping) or node.kind != "object":
-        return node if same(old, new) else replace(node, was=tree(old))
+        return node if values.same(old, new) else replace(node, was=tree(old))
     children = []
     for child, (key, item) in zip(node.children, new.items(), strict=False):
         if child.kind == "cut" and child.key == "":
@@ -278,90 +277,6 @@ def _with_was(node: Node, old: Any, new: Any) -> Node:
             taken_out = Node(kind="cut", text="taken out", key=gone.key, key_chars=gone.key_chars)
             children.append(replace(taken_out, was=gone))
     return replace(node, children=tuple(children))
-
-
-def _differences(old: Any, new: Any) -> Iterator[tuple[paths.Path, Any, Any]]:
-    """Places that differ, found with a stack of our own, so that depth does not matter."""
-    stack: list[tuple[paths.Path, Any, Any]] = [((), old, new)]
-    while stack:
-        path, before, after = stack.pop()
-        inner = _pairs(path, before, after) if len(path) < DEEPEST else None
-        if inner is not None:
-            stack += reversed(inner)
-        elif not same(before, after):
-            yield path, before, after
-
-
-def _pairs(path: paths.Path, before: Any, after: Any) -> list[tuple[paths.Path, Any, Any]] | None:
-    """The entries of two objects or two arrays, side by side; None when they are not both that."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        keys = dict.fromkeys([*after, *before])
-        return [((*path, key), before.get(key, _ABSENT), after.get(key, _ABSENT)) for key in keys]
-    if isinstance(before, list) and isinstance(after, list):
-        longest = max(len(before), len(after))
-        return [((*path, at), _at(before, at), _at(after, at)) for at in range(longest)]
-    return None
-
-
-def _at(items: list[Any], index: int) -> Any:
-    return items[index] if index < len(items) else _ABSENT
-
-
-def same(one: Any, two: Any) -> bool:
-    """JSON equality at any depth: true is not 1, and 1.0 is 1."""
-    stack = [(one, two)]
-    while stack:
-        left, right = stack.pop()
-        if isinstance(left, Mapping) and isinstance(right, Mapping):
-            if left.keys() != right.keys():
-                return False
-            stack += [(left[key], right[key]) for key in left]
-        elif isinstance(left, list) and isinstance(right, list):
-            if len(left) != len(right):
-                return False
-            stack += zip(left, right, strict=True)
-        elif isinstance(left, bool) or isinstance(right, bool):
-            if left is not right:
-                return False
-        elif left is not right and (_is_inner(left) or _is_inner(right) or left != right):
-            return False
-    return True
-
-
-def _is_inner(value: Any) -> bool:
-    return isinstance(value, Mapping | list)
-
-
-def _json(value: Any) -> str:
-    """Compact JSON of a value of any depth."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:
-        return "".join(_json_parts(value))
-    except ValueError:
-        return "a number with more digits than can be shown"
-
-
-def _json_parts(value: Any) -> Iterator[str]:
-    """The same without recursion: a stack of what is still to be written."""
-    stack: list[tuple[bool, Any]] = [(False, value)]
-    while stack:
-        is_text, item = stack.pop()
-        if is_text:
-            yield item
-        elif isinstance(item, Mapping):
-            stack.append((True, "}"))
-            for at, (key, inner) in reversed(list(enumerate(item.items()))):
-                name = f"{',' if at else ''}{json.dumps(key, ensure_ascii=False)}:"
-                stack += [(False, inner), (True, name)]
-            stack.append((True, "{"))
-        elif isinstance(item, list):
-            stack.append((True, "]"))
-            for at in range(len(item) - 1, -1, -1):
-                stack += [(False, item[at]), (True, "," if at else "")]
-            stack.append((True, "["))
-        else:
-            yield json.dumps(item, ensure_ascii=False)
 
 
 def _bytes(text: str) -> int:
@@ -383,7 +298,7 @@ def _brief(value: Any, width: int) -> str:
         return f"{{{len(value):,}}}" if value else "{}"
     if isinstance(value, list):
         return f"[{len(value):,}]" if value else "[]"
-    return _json(value)
+    return values.text(value)
 
 
 def _fitting(parts: Iterator[str], count: int, width: int) -> str:
