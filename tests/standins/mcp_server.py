@@ -1,333 +1,133 @@
-"""MCP servers to connect to: a good one made with the SDK, and a hand-made one that misbehaves.
+"""MCP servers to connect to: a good one made with the SDK, and those of `mcp_plain`.
 
 `python -m tests.standins.mcp_server --mode sdk|plain|garbage|mute|quits|old [--transport http]`.
-Over HTTP it prints its port first. The plain one writes each call, with the meta it came with, and
-each cancel into the file that the environment's CALLS names, one JSON line each.
+Over HTTP it prints its port first.
 """
 
 import argparse
 import asyncio
 import contextlib
 import json
-import os
-import subprocess
+import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from tests.standins.raw_http import Asked, Talk, listen, served
-
-MEBIBYTE = 1024 * 1024
-OBJECT = {"type": "object"}
+from tests.standins.mcp_plain import OBJECT, PlainHttp, run_plain
+from tests.standins.raw_http import listen
 
 
-# Made with the SDK ----------------------------------------------------------------------------
-
-
-def sdk_server() -> Any:
+class Sdk:
     """A server of the newest protocol, made with the official SDK."""
-    import mcp_types as t
-    from mcp.server.lowlevel.server import Server
-    from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-    from mcp.shared.subscriptions import ToolsListChanged
 
-    bus, extra = InMemorySubscriptionBus(), list[t.Tool]()
-    sums = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
-    reads = t.ToolAnnotations(read_only_hint=True, idempotent_hint=True)
-    tools = [
-        t.Tool(name="add", description="Adds.", input_schema=OBJECT, output_schema=sums,
-               annotations=reads),
-        t.Tool(name="wrong_sum", input_schema=OBJECT, output_schema=sums),
-        *(
-            t.Tool(name=name, input_schema=OBJECT)
-            for name in ("say", "parts", "fails", "meta", "slow", "asks", "change", "do it!/now")
-        ),
-    ]  # fmt: skip
+    def __init__(self) -> None:
+        import mcp_types as t
+        from mcp.server.lowlevel.server import Server
+        from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-    async def list_tools(context: Any, params: Any) -> t.ListToolsResult:
+        self._bus = InMemorySubscriptionBus()
+        sums = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
+        reads = t.ToolAnnotations(read_only_hint=True, idempotent_hint=True)
+        self._tools = [
+            t.Tool(name="add", description="Adds.", input_schema=OBJECT, output_schema=sums,
+                   annotations=reads),
+            t.Tool(name="wrong_sum", input_schema=OBJECT, output_schema=sums),
+            *(
+                t.Tool(name=name, input_schema=OBJECT)
+                for name in [*"say parts fails meta slow asks change".split(), "do it!/now"]
+            ),
+        ]  # fmt: skip
+        self.server = Server(
+            "stand-in", version="1", on_list_tools=self._list, on_call_tool=self._call,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )  # fmt: skip
+
+    async def _list(self, context: Any, params: Any) -> Any:
         """Two tools a page."""
-        every = [*tools, *extra]
+        import mcp_types as t
+
         start = int(params.cursor) if params and params.cursor else 0
-        more = str(start + 2) if start + 2 < len(every) else None
-        return t.ListToolsResult(tools=every[start : start + 2], next_cursor=more)
+        more = str(start + 2) if start + 2 < len(self._tools) else None
+        return t.ListToolsResult(tools=self._tools[start : start + 2], next_cursor=more)
 
-    async def call_tool(context: Any, params: Any) -> Any:
-        given = params.arguments or {}
-        match params.name:
-            case "add":
-                return structured({"sum": given.get("a", 0) + given.get("b", 0)})
-            case "wrong_sum":
-                return structured({"sum": "many"})
-            case "say":
-                return t.CallToolResult(content=[t.TextContent(text=given.get("text", "hi"))])
-            case "parts":
-                return t.CallToolResult(
-                    content=[
-                        t.TextContent(text="a picture"),
-                        t.ImageContent(data="AAAA", mime_type="image/png"),
-                        t.EmbeddedResource(
-                            resource=t.TextResourceContents(
-                                uri="file:///a.txt", text="inside", mime_type="text/plain"
-                            )
-                        ),
-                    ]
-                )
-            case "fails":
-                return t.CallToolResult(content=[t.TextContent(text="disk full")], is_error=True)
-            case "meta":
-                return structured(dict(context.meta or {}))
-            case "slow":
-                return await slow(context, given)
-            case "asks":
-                return t.InputRequiredResult(
-                    request_state="1",
-                    input_requests={
-                        "q": t.ElicitRequest(
-                            params=t.ElicitRequestFormParams(
-                                message="Your name?",
-                                requested_schema={"type": "object", "properties": {}},
-                            )
-                        )
-                    },
-                )
-            case "change":
-                extra.append(t.Tool(name=f"extra{len(extra)}", input_schema=OBJECT))
-                await bus.publish(ToolsListChanged())
-                return structured({"tools": len(extra)})
-        return structured({"called": params.name})
+    async def _call(self, context: Any, params: Any) -> Any:
+        behave = getattr(self, f"_{params.name}", None)
+        if behave is None:
+            return _structured({"called": params.name})
+        return await behave(context, params.arguments or {})
 
-    async def slow(context: Any, given: dict[str, Any]) -> t.CallToolResult:
+    async def _add(self, context: Any, given: dict[str, Any]) -> Any:
+        return _structured({"sum": given.get("a", 0) + given.get("b", 0)})
+
+    async def _wrong_sum(self, context: Any, given: dict[str, Any]) -> Any:
+        return _structured({"sum": "many"})
+
+    async def _say(self, context: Any, given: dict[str, Any]) -> Any:
+        return _text(given.get("text", "hi"))
+
+    async def _fails(self, context: Any, given: dict[str, Any]) -> Any:
+        return _text("disk full", is_error=True)
+
+    async def _meta(self, context: Any, given: dict[str, Any]) -> Any:
+        return _structured(dict(context.meta or {}))
+
+    async def _parts(self, context: Any, given: dict[str, Any]) -> Any:
+        import mcp_types as t
+
+        inside = t.TextResourceContents(uri="file:///a.txt", text="inside", mime_type="text/plain")
+        return t.CallToolResult(
+            content=[
+                t.TextContent(text="a picture"),
+                t.ImageContent(data="AAAA", mime_type="image/png"),
+                t.EmbeddedResource(resource=inside),
+            ]
+        )
+
+    async def _slow(self, context: Any, given: dict[str, Any]) -> Any:
         steps = int(given.get("steps", 3))
         for step in range(steps):
             await context.session.report_progress(step + 1, steps, f"step {step + 1}")
             await asyncio.sleep(float(given.get("seconds", 0.01)))
-        return structured({"steps": steps})
+        return _structured({"steps": steps})
 
-    def structured(value: dict[str, Any]) -> t.CallToolResult:
-        text = t.TextContent(text=json.dumps(value))
-        return t.CallToolResult(content=[text], structured_content=value)
+    async def _asks(self, context: Any, given: dict[str, Any]) -> Any:
+        import mcp_types as t
 
-    return Server(
-        "stand-in", version="1", on_list_tools=list_tools, on_call_tool=call_tool,
-        on_subscriptions_listen=ListenHandler(bus),
-    )  # fmt: skip
-
-
-# Made by hand, of an older protocol -----------------------------------------------------------
-
-
-class Plain:
-    """Answers JSON-RPC of 2025-11-25. `send` takes a message, or bytes as they are."""
-
-    TOOLS = (
-        "echo dies hangs noise garbage huge deep nan shapeless wrong_id error refuses twice change"
-        " spawn env ignores secret"
-    ).split()
-
-    def __init__(self, send: Callable[[Any], None], calls: Path | None = None) -> None:
-        self._send, self._calls = send, calls
-        self._extra = 0
-
-    def take(self, message: dict[str, Any]) -> None:
-        """Take one message of the client."""
-        method, params = message.get("method"), message.get("params") or {}
-        if method == "initialize":
-            told = {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {"listChanged": True}},
-                "serverInfo": {"name": "plain", "version": "1"},
-            }
-            self._answer(message, told)
-        elif method == "tools/list":
-            names = [*self.TOOLS, *(f"extra{number}" for number in range(self._extra))]
-            tools = [{"name": name, "inputSchema": OBJECT} for name in names]
-            self._answer(message, {"tools": tools})
-        elif method == "tools/call":
-            self._note({"tool": params.get("name"), "meta": params.get("_meta")})
-            self._call(message, params)
-        elif method == "notifications/cancelled":
-            self._note({"cancelled": params.get("requestId")})
-        elif "id" in message:
-            error = {"code": -32601, "message": "Method not found"}
-            self._send({"jsonrpc": "2.0", "id": message["id"], "error": error})
-
-    def _call(self, message: dict[str, Any], params: dict[str, Any]) -> None:
-        name, given = params.get("name", ""), params.get("arguments") or {}
-        behave = getattr(self, f"_{name}", None)
-        if behave is None:
-            self._text(message, json.dumps({"echo": given}))
-        else:
-            behave(message, given)
-
-    def _dies(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        sys.stderr.write("I cannot go on\n")
-        sys.stderr.flush()
-        os._exit(3)
-
-    def _hangs(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        pass
-
-    def _noise(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._send(b"DEBUG: thinking about it\n\n{}\n")
-        self._text(message, "after the noise")
-
-    def _garbage(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._send(b"\xff\xfe not a message\n")
-
-    def _huge(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._text(message, "x" * int(given.get("mebibytes", 50)) * MEBIBYTE)
-
-    def _deep(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._text(
-            message, "[" * 500 + "]" * 500, structured={"deep": json.loads("[" * 150 + "]" * 150)}
+        asked = t.ElicitRequestFormParams(
+            message="Your name?", requested_schema={"type": "object", "properties": {}}
+        )
+        return t.InputRequiredResult(
+            request_state="1", input_requests={"q": t.ElicitRequest(params=asked)}
         )
 
-    def _nan(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._text(message, "", structured={"n": float("nan")})
+    async def _change(self, context: Any, given: dict[str, Any]) -> Any:
+        import mcp_types as t
+        from mcp.shared.subscriptions import ToolsListChanged
 
-    def _shapeless(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._answer(message, {"content": "none"})
-
-    def _wrong_id(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._text({"id": 987_654}, "for somebody else")
-
-    def _error(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        error = {"code": -32050, "message": "No room on the disk"}
-        self._send({"jsonrpc": "2.0", "id": message["id"], "error": error})
-
-    def _refuses(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        error = {"code": -32602, "message": "Unknown tool"}
-        self._send({"jsonrpc": "2.0", "id": message["id"], "error": error})
-
-    def _twice(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._text(message, "first")
-        self._text(message, "second")
-
-    def _change(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._extra += 1
-        self._send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
-        self._text(message, "changed")
-
-    def _spawn(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        child = subprocess.Popen(["sleep", "1000"])
-        self._text(message, json.dumps({"pid": child.pid, "own": os.getpid()}))
-
-    def _env(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        self._text(message, json.dumps(dict(os.environ)))
-
-    def _secret(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        sys.stderr.write(f"the token is {os.environ.get('TOKEN')}\n")
-        sys.stderr.flush()
-        self._text(message, f"it is {os.environ.get('TOKEN')}", isError=bool(given.get("fail")))
-
-    def _ignores(self, message: dict[str, Any], given: dict[str, Any]) -> None:
-        """From now on no signal but the last one ends it."""
-        import signal
-
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        self._text(message, json.dumps({"own": os.getpid()}))
-        threading.Thread(target=threading.Event().wait).start()
-
-    def _text(
-        self, message: dict[str, Any], text: str, structured: Any = None, **more: Any
-    ) -> None:
-        result = {"content": [{"type": "text", "text": text}], **more}
-        if structured is not None:
-            result["structuredContent"] = structured
-        self._answer(message, result)
-
-    def _answer(self, message: dict[str, Any], result: Any) -> None:
-        self._send({"jsonrpc": "2.0", "id": message["id"], "result": result})
-
-    def _note(self, entry: dict[str, Any]) -> None:
-        if self._calls is not None:
-            with self._calls.open("a") as file:
-                file.write(json.dumps(entry) + "\n")
+        number = sum(tool.name.startswith("extra") for tool in self._tools)
+        self._tools.append(t.Tool(name=f"extra{number}", input_schema=OBJECT))
+        await self._bus.publish(ToolsListChanged())
+        return _structured({"tools": len(self._tools)})
 
 
-def run_plain() -> None:
-    """The hand-made server over standard input and output."""
-    calls = os.environ.get("CALLS")
+def _text(text: str, **more: Any) -> Any:
+    import mcp_types as t
 
-    def send(message: Any) -> None:
-        data = message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n"
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-
-    server = Plain(send, Path(calls) if calls else None)
-    for line in sys.stdin.buffer:
-        server.take(json.loads(line))
+    return t.CallToolResult(content=[t.TextContent(text=text)], **more)
 
 
-class PlainHttp:
-    """The hand-made server over HTTP. `tokens`, when set, are the only Authorizations it takes."""
-
-    def __init__(self, calls: Path | None = None) -> None:
-        self.url, self.tokens = "", set[str]()
-        self.asked: list[Asked] = []
-        self.session = "session-1"
-        self._calls = calls
-
-    async def handle(self, asked: Asked, talk: Talk) -> None:
-        """Answer one POST; streams that only listen are not offered."""
-        self.asked.append(asked)
-        if asked.method != "POST":
-            await talk.answer(b"", 405)
-            return
-        message = json.loads(asked.body)
-        told = asked.headers.get("mcp-session-id")
-        if self.tokens and asked.headers.get("authorization") not in self.tokens:
-            await talk.answer(b"who are you", 401, content_type="text/plain")
-        elif told is not None and told != self.session:
-            await talk.answer(b"no such session", 404, content_type="text/plain")
-        elif "id" not in message:
-            await talk.answer(b"", 202)
-        else:
-            await self._answer(message, talk)
-
-    async def _answer(self, message: dict[str, Any], talk: Talk) -> None:
-        name = (message.get("params") or {}).get("name")
-        match name:
-            case "hangs":
-                await asyncio.sleep(3600)
-            case "cut":
-                talk.cut()
-            case "half":
-                await talk.head(content_type="application/json", content_length="500")
-                await talk.send(b'{"jsonrpc"')
-                talk.cut()
-            case "status":
-                status = message["params"]["arguments"]["status"]
-                await talk.answer(b"<h1>no</h1>", status, content_type="text/html")
-            case _:
-                sent = list[Any]()
-                Plain(sent.append, self._calls).take(message)
-                body = json.dumps(sent[-1]).encode()
-                await talk.answer(
-                    body, content_type="application/json", mcp_session_id=self.session
-                )
-
-
-@contextlib.contextmanager
-def plain_http(calls: Path | None = None) -> Iterator[PlainHttp]:
-    """The hand-made server over HTTP in a thread of this process."""
-    server = PlainHttp(calls)
-    with served(server.handle) as port:
-        server.url = f"http://127.0.0.1:{port}/mcp"
-        yield server
+def _structured(value: dict[str, Any]) -> Any:
+    return _text(json.dumps(value), structured_content=value)
 
 
 @contextlib.contextmanager
 def sdk_http() -> Iterator[str]:
     """The SDK's server over streamable HTTP in a thread of this process; gives its URL."""
-    import socket
-
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0))
-    app = sdk_server().streamable_http_app()
+    app = Sdk().server.streamable_http_app()
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -361,7 +161,7 @@ async def run_sdk() -> None:
     """The SDK's server over standard input and output."""
     from mcp.server.stdio import stdio_server
 
-    server = sdk_server()
+    server = Sdk().server
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
@@ -374,14 +174,12 @@ async def run_http(mode: str, port: int) -> None:
         sys.stdout.flush()
         await server.serve_forever()
     else:
-        import socket
-
         import uvicorn
 
         listening = socket.create_server(("127.0.0.1", port))
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
-        config = uvicorn.Config(sdk_server().streamable_http_app(), log_level="critical")
+        config = uvicorn.Config(Sdk().server.streamable_http_app(), log_level="critical")
         await uvicorn.Server(config).serve(sockets=[listening])
 
 

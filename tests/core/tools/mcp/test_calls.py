@@ -14,7 +14,8 @@ import pytest_asyncio
 from studio.core.tools.catalog import LiveCatalog
 from studio.core.tools.plugins import Plugins
 from studio.core.tools.tool import Kit, Offered, Result, ToolError
-from tests.standins.mcp_server import PlainHttp, plain_http, sdk_http
+from tests.standins.mcp_plain import PlainHttp, plain_http
+from tests.standins.mcp_server import sdk_http
 
 KEY = "k" * 64
 TRACE = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
