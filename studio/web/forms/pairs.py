@@ -55,10 +55,10 @@ def marker(name: str) -> tuple[str, str]:
 
 
 def first(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The first text of each name."""
+    """The first text of each name, with the line breaks that a browser rewrote put back."""
     data: dict[str, str] = {}
     for name, text in pairs:
-        data.setdefault(name, text)
+        data.setdefault(name, text.replace("\r\n", "\n").replace("\r", "\n"))
     return data
 
 

@@ -81,7 +81,6 @@ class _Reading:
         if text is None:
             return p.ABSENT
         if shape.kind == "text":
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
             return text if text or needed or mode == "empty" else p.ABSENT
         return self._number(shape, name, text.strip(), needed=needed)
 
