@@ -1,13 +1,12 @@
 """A studio of one's own, a browser for all, and a page that fails its test when it complains."""
 
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from e2e.browser import launch_options
-from e2e.studio import Studio, new_studio
+from e2e.studio import Studio
 
 expect.set_options(timeout=15_000)
 
@@ -24,19 +23,15 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
     """A studio with the demo, for the tests of one file."""
-    found = new_studio()
-    yield found
-    found.stop()
-    shutil.rmtree(found.data, ignore_errors=True)
+    with Studio.new() as found:
+        yield found
 
 
 @pytest.fixture
 def own_studio() -> Iterator[Studio]:
     """A studio for one test alone, which may kill it."""
-    found = new_studio()
-    yield found
-    found.stop()
-    shutil.rmtree(found.data, ignore_errors=True)
+    with Studio.new() as found:
+        yield found
 
 
 SignIn = Callable[..., Page]

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ class Studio:
 
     data: Path
     environ: Mapping[str, str] = field(default_factory=dict)
+    command: str = "up"
     url: str = ""
     process: "subprocess.Popen[str] | None" = None
     _client: Client | None = None
@@ -37,14 +40,15 @@ class Studio:
         }  # fmt: skip
         with (self.data / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "studio", "up", "--json"], env=environ, text=True,
+                [sys.executable, "-m", "studio", self.command, "--json"], env=environ, text=True,
                 stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         self.url = str(self._first_line()["url"])
         return self
 
     def _first_line(self) -> dict[str, Any]:
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
+        assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
             raise AssertionError(f"The studio did not start:\n{self.log()}")
@@ -71,9 +75,29 @@ class Studio:
 
     def dies(self, seconds: float = 30.0) -> None:
         """Wait until it has died of an armed fault."""
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
+        assert self.process.stdout is not None
         self.process.wait(seconds)
         self.process.stdout.close()
+
+    @classmethod
+    @contextmanager
+    def new(cls, *, command: str = "up", **environ: str) -> "Iterator[Studio]":
+        """A studio with data of its own, started; gone with its data at the end."""
+        data = Path(tempfile.mkdtemp(prefix="studio-e2e-"))
+        data.chmod(0o700)
+        found = cls(data=data, environ=environ, command=command)
+        try:
+            yield found.start()
+        finally:
+            found.stop()
+            shutil.rmtree(data, ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        assert self.process is not None
+        return self.process.pid
 
     def log(self) -> str:
         """What it wrote to standard error."""
@@ -102,13 +126,6 @@ class Studio:
         if self._client is None:
             self._client = Client(self.url, key=(self.data / "cli.key").read_text().strip())
         return self._client
-
-
-def new_studio(**environ: str) -> Studio:
-    """A studio with data of its own, started."""
-    data = Path(tempfile.mkdtemp(prefix="studio-e2e-"))
-    data.chmod(0o700)
-    return Studio(data=data, environ=environ).start()
 
 
 def until(holds: Any, *, seconds: float = 20.0, what: str = "it") -> Any:
