@@ -7,7 +7,7 @@ sentence and a stable code, and then nothing was changed.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
 import sqlalchemy as sa
 
@@ -234,6 +234,8 @@ class Runtime:
 
         def rule(session: Session) -> list[e.Event]:
             _visible(person, session)
+            if wait.state == "closed":
+                _refuse_closed(wait)  # here, where a repeated command has had its answer
             return approvals.decide(session, wait_id, given, self.clock.now())
 
         def spend(conn: sa.Connection, session: Session, facts: list[e.Fact]) -> None:
@@ -278,7 +280,7 @@ class Runtime:
     ) -> approvals.Answer:  # fmt: skip
         """The person's answer with everything checked that needs more than the facts."""
         if wait.state == "closed":
-            self._refuse_closed(wait)
+            return approvals.Answer(choice=choice, by=person.id, digest=digest, reason=reason)
         if choice not in approvals.ANSWERS[wait.kind]:
             raise approvals.wrong_choice(wait.kind, choice)
         if choice == "approve" and wait.arguments.size > READABLE_BYTES:
@@ -294,20 +296,17 @@ class Runtime:
             )  # fmt: skip
         if choice == "approve" and not isinstance(arguments, _Missing):
             edited = contents.of(arguments)
-            decided = await self._edited(wait, arguments, edited)
+            decided, ruling = await self._edited(wait, arguments, edited)
             if decided != digest:
                 return approvals.Answer(
                     choice=choice, by=person.id, digest=digest, reason=reason, arguments=edited,
-                    digest_decided=decided,
+                    digest_decided=decided, ruling=ruling,
                 )  # fmt: skip
         return approvals.Answer(choice=choice, by=person.id, digest=digest, reason=reason)
 
-    def _refuse_closed(self, wait: effects.WaitRow) -> None:
-        if wait.choice == "expired":
-            raise approvals.expired(wait.closed or 0)
-        raise approvals.decided_already(str(wait.choice), str(wait.closed_by), wait.closed or 0)
-
-    async def _edited(self, wait: effects.WaitRow, value: Any, content: e.Content) -> str:
+    async def _edited(
+        self, wait: effects.WaitRow, value: Any, content: e.Content
+    ) -> tuple[str, e.Ruling]:
         """Check edited arguments by schema and policy again; the digest of what would run."""
         found = await self.db.read(lambda conn: effects.tool_of(conn, wait.effect_id))
         wrong = schemas.errors(found.schema, value) if found.schema is not None else {}
@@ -329,11 +328,12 @@ class Runtime:
                 f"The policy denies the edited call: {words}. Nothing was decided.",
                 code="arguments.denied",
             )
-        return digests.of_call(
+        digest = digests.of_call(
             effect_id=wait.effect_id, tool=found.tool, tool_hash=found.tool_hash,
             origin=found.origin, destination=found.destination, arguments=content,
             agent=found.agent, agent_version=found.agent_version,
         )  # fmt: skip
+        return digest, ruling
 
     # Agents and policy ---------------------------------------------------------------------------
 
@@ -529,6 +529,12 @@ def _answer(schema: Any, value: Any) -> e.Content:
     if wrong:
         raise Invalid("The answer does not fit the question.", code="answer.invalid", fields=wrong)
     return contents.of(value)
+
+
+def _refuse_closed(wait: effects.WaitRow) -> NoReturn:
+    if wait.choice == "expired":
+        raise approvals.expired(wait.closed or 0)
+    raise approvals.decided_already(str(wait.choice), str(wait.closed_by), wait.closed or 0)
 
 
 def _once(earlier: Any) -> None:
