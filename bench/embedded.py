@@ -88,7 +88,8 @@ async def turn(built: app.Parts, session_id: str, text: str = MESSAGE) -> None:
                 grew = await growth.get()
                 continue
             session = await built.journal.session(session_id)
-            assert session is not None and session.turn is not None, "it was just sent"
+            assert session is not None, "it was just sent"
+            assert session.turn is not None, "it has a turn"
             if session.turn.id == sent.turn_id and session.turn.is_over:
                 assert session.turn.status == "completed", session.turn.code
                 return

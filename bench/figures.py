@@ -37,11 +37,11 @@ def spread(
     p99: float | None = None,
 ) -> list[Figure]:  # fmt: skip
     """The median and the 99th percentile of many values."""
-    note = f"n = {len(values)}"
+    note, median = f"n = {len(values)}", statistics.median(values)
     return [
-        Figure(name=f"{name}, p50", value=statistics.median(values), unit=unit, most=p50, note=note),
+        Figure(name=f"{name}, p50", value=median, unit=unit, most=p50, note=note),
         Figure(name=f"{name}, p99", value=quantile(values, 0.99), unit=unit, most=p99, note=note),
-    ]  # fmt: skip
+    ]
 
 
 def table(figures: Sequence[Figure]) -> str:
