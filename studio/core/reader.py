@@ -5,10 +5,12 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
 
 from studio.core.clock import Clock
 from studio.core.projections import (
@@ -18,6 +20,7 @@ from studio.core.projections import (
     facts,
     health,
     home,
+    pages,
     people,
     policy,
     session,
@@ -58,6 +61,7 @@ __all__ = [
     "WaitRow",
 ]  # fmt: skip
 
+T = TypeVar("T")
 DAY = 86_400_000
 
 
@@ -80,12 +84,12 @@ class Reader:
 
     async def home(self, person: Person, *, since: int | None = None) -> Home:
         """The first page. `since` (ms) is where the day began; without it, 24 hours ago."""
-        begun = self._clock.now() - DAY if since is None else since
-        return await self._db.read(lambda conn: home.view(conn, person, begun))
+        begun = self._clock.now() - DAY if since is None else pages.within(since)
+        return await self._read(lambda conn: home.view(conn, person, begun))
 
     async def pending(self, person: Person) -> Pending:
         """How much waits for people; cheap enough for every page."""
-        return await self._db.read(lambda conn: waits.count(conn, person).pending)
+        return await self._read(lambda conn: waits.count(conn, person).pending)
 
     async def waits(
         self, person: Person, *, state: str = "open", kind: str = "", agent: str = "",
@@ -98,24 +102,28 @@ class Reader:
         """
         asked = Asked(
             state=state, kind=kind, agent=agent, tool=tool, plugin=plugin,
-            older_than_ms=older_than_ms, q=q, session_id=session_id,
+            older_than_ms=_whole(older_than_ms), q=q, session_id=session_id,
         )  # fmt: skip
         now, patience = self._clock.now(), self._patience()
-        return await self._db.read(
+        texts = (agent, tool, plugin, q, session_id or "")
+        return await self._read(
             lambda conn: waits.page(
                 conn, person, asked, now=now, limit=limit, cursor=cursor, patience=patience
-            )
+            ),
+            *texts,
         )
 
     async def wait(self, person: Person, wait_id: str) -> Card:
         """Everything the card of this wait shows to this person."""
         now = self._clock.now()
-        return await self._db.read(lambda conn: cards.one(conn, person, wait_id, now))
+        return await self._read(lambda conn: cards.one(conn, person, wait_id, now), wait_id)
 
     async def cards(self, person: Person, session_id: str) -> list[Card]:
         """The open waits of a session that stand on a person, in the order they opened."""
         now = self._clock.now()
-        return await self._db.read(lambda conn: cards.of_session(conn, person, session_id, now))
+        return await self._read(
+            lambda conn: cards.of_session(conn, person, session_id, now), session_id
+        )
 
     # Sessions ---------------------------------------------------------------------------------
 
@@ -129,83 +137,89 @@ class Reader:
         the session's title, agent, owner, tools or last failure, or begins its id.
         """
         patience = self._patience()
-        return await self._db.read(
+        return await self._read(
             lambda conn: sessions.page(
                 conn, person, q=q, agent=agent, status=status, needs=needs, limit=limit,
                 cursor=cursor, patience=patience,
-            )
+            ),
+            q, agent,
         )  # fmt: skip
 
     async def session(self, person: Person, session_id: str) -> SessionView:
         """One session with its newest turns, limits and agent."""
-        return await self._db.read(lambda conn: session.view(conn, person, session_id))
+        return await self._read(lambda conn: session.view(conn, person, session_id), session_id)
 
     async def timeline(
         self, person: Person, session_id: str, *, before: int | None = None,
         after: int | None = None, limit: int = 100,
     ) -> Timeline:  # fmt: skip
         """A window of lines, oldest first: the newest, those before, or those after a seq."""
-        return await self._db.read(
+        return await self._read(
             lambda conn: timeline.window(
-                conn, person, session_id, before=before, after=after, limit=limit
-            )
+                conn, person, session_id, before=_whole(before), after=_whole(after), limit=limit
+            ),
+            session_id,
         )
 
     async def lines(
         self, person: Person, session_id: str, effects: Collection[str], seqs: Collection[int]
     ) -> list[Line]:
         """Snapshots of the lines of these effects (calls) and of these seqs, oldest first."""
-        return await self._db.read(
-            lambda conn: timeline.some(conn, person, session_id, effects, seqs)
+        return await self._read(
+            lambda conn: timeline.some(conn, person, session_id, effects, seqs), session_id
         )
 
     async def calls(
         self, person: Person, session_id: str, *, before: int | None = None, limit: int = 200
     ) -> list[CallRow]:
         """The newest tool calls of a session (before that seq), light, oldest first."""
-        return await self._db.read(
-            lambda conn: calls.page(conn, person, session_id, before=before, limit=limit)
+        return await self._read(
+            lambda conn: calls.page(conn, person, session_id, before=_whole(before), limit=limit),
+            session_id,
         )
 
     async def call(self, person: Person, effect_id: str) -> CallRow:
         """One effect with its contents."""
-        return await self._db.read(lambda conn: calls.one(conn, person, effect_id))
+        return await self._read(lambda conn: calls.one(conn, person, effect_id), effect_id)
 
     async def events(
         self, person: Person, session_id: str, *, after: int = 0, limit: int = 200
     ) -> list[EventRow]:
         """Facts with a seq above `after`, oldest first."""
-        return await self._db.read(lambda conn: facts.after(conn, person, session_id, after, limit))
+        return await self._read(
+            lambda conn: facts.after(conn, person, session_id, pages.within(after), limit),
+            session_id,
+        )
 
     async def events_before(
         self, person: Person, session_id: str, *, before: int | None = None, limit: int = 200
     ) -> list[EventRow]:
         """The newest facts, or those with a seq below `before`; oldest first."""
-        return await self._db.read(
-            lambda conn: facts.before(conn, person, session_id, before, limit)
+        return await self._read(
+            lambda conn: facts.before(conn, person, session_id, _whole(before), limit), session_id
         )
 
     async def blob(self, person: Person, hash: str, session_id: str) -> bytes:
         """The bytes of a large value that a fact of this session refers to."""
-        return await self._db.read(lambda conn: facts.blob(conn, person, session_id, hash))
+        return await self._read(lambda conn: facts.blob(conn, person, session_id, hash), session_id)
 
     # Agents, policy, keys -----------------------------------------------------------------------
 
     async def agents(self, person: Person) -> list[AgentRow]:
         """The newest version of every agent, by name."""
-        return await self._db.read(agents.rows)
+        return await self._read(agents.rows)
 
     async def agent(self, person: Person, name: str, version: int | None = None) -> AgentView:
         """One version of an agent (without `version` the newest) with its tools as last found."""
-        return await self._db.read(lambda conn: agents.view(conn, name, version))
+        return await self._read(lambda conn: agents.view(conn, name, _whole(version)), name)
 
     async def policy(self, person: Person, version: int | None = None) -> PolicyView:
         """One version of the policy, without `version` the one in force."""
-        return await self._db.read(lambda conn: policy.view(conn, version))
+        return await self._read(lambda conn: policy.view(conn, _whole(version)))
 
     async def keys(self, person: Person) -> list[KeyRow]:
         """Every application key, the newest first; for admins."""
-        return await self._db.read(lambda conn: people.keys(conn, person))
+        return await self._read(lambda conn: people.keys(conn, person))
 
     # Live -----------------------------------------------------------------------------------------
 
@@ -225,7 +239,7 @@ class Reader:
 
     async def facts_after(self, session_id: str, seq: int, limit: int = 200) -> list[Fact]:
         """Facts of a session behind `seq`, for a stream that checked the person when it opened."""
-        return await self._db.read(
+        return await self._read(
             lambda conn: self._journal.facts(conn, session_id, after=seq, limit=limit)
         )
 
@@ -233,7 +247,7 @@ class Reader:
 
     async def position(self) -> int:
         """The position of the store's newest fact."""
-        return await self._db.read(health.position)
+        return await self._read(health.position)
 
     async def health(self) -> dict[str, Any]:
         """How the store does, in figures (see `projections.health`)."""
@@ -247,5 +261,14 @@ class Reader:
             return {"ready": False, "why": error.message}
         return {"ready": True, "why": None}
 
+    async def _read(self, act: Callable[[sa.Connection], T], *texts: str) -> T:
+        """Ask the store, once the texts that came from outside are such as it can hold."""
+        pages.plain(*texts)
+        return await self._db.read(act)
+
     def _patience(self) -> Patience:
         return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())
+
+
+def _whole(number: int | None) -> int | None:
+    return None if number is None else pages.within(number)

@@ -10,7 +10,7 @@ import pytest
 
 from studio.core.reader import Reader
 from studio.core.rules.access import Person
-from studio.core.rules.errors import Unavailable
+from studio.core.rules.errors import Invalid, Unavailable
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
@@ -156,6 +156,34 @@ async def test_page_of_a_long_session_reads_a_window_of_it(told: Told) -> None:
 
     assert (len(timeline.lines), len(view.turns)) == (10, 20)
     assert all("LIMIT" in asked for asked in told.counting.statements if "ORDER BY" in asked)
+
+
+# What comes from outside -------------------------------------------------------------------------
+
+
+async def strange(reader: Reader, text: str) -> list[str]:
+    """How each question that takes a text takes this one."""
+    taken = []
+    for ask in (
+        reader.sessions(BOB, q=text), reader.sessions(BOB, agent=text), reader.session(BOB, text),
+        reader.timeline(BOB, text), reader.lines(BOB, text, set(), {1}), reader.calls(BOB, text),
+        reader.call(BOB, text), reader.waits(BOB, q=text), reader.waits(BOB, tool=text),
+        reader.waits(BOB, session_id=text), reader.wait(BOB, text), reader.cards(BOB, text),
+        reader.events(BOB, text), reader.events_before(BOB, text), reader.agent(BOB, text),
+        reader.blob(BOB, "0" * 64, text),
+    ):  # fmt: skip
+        with pytest.raises(Invalid) as refused:
+            await ask
+        taken.append(refused.value.code)
+    return taken
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half a pair: \ud800"])
+async def test_text_that_no_store_can_hold_is_refused_before_it_is_asked(
+    told: Told, text: str
+) -> None:
+    assert set(await strange(told.reader, text)) == {"text.not_plain"}
+    assert told.counting.statements == []
 
 
 # Following ----------------------------------------------------------------------------------------

@@ -62,26 +62,34 @@ def _listed(
     conn: sa.Connection, person: Person, since: int
 ) -> tuple[tuple[SessionRow, ...], tuple[SessionRow, ...]]:
     """Sessions in hand and sessions that failed, in one statement."""
-    seen = sessions.visible(person)
-    running = (
-        sa.select(*sessions.COLUMNS, sa.literal(0).label("failed"), s.first_position.label("place"))
-        .where(s.status.in_(sessions.IN_HAND), *seen)
-        .order_by(s.first_position.desc())
-        .limit(LISTED)
+    in_hand = [_in_hand(person, status) for status in sessions.IN_HAND]
+    parts = sa.union_all(
+        *(sa.select(part.subquery()) for part in (*in_hand, _failed(person, since)))
     )
-    failed = (
-        sa.select(*sessions.COLUMNS, sa.literal(1).label("failed"), t.ended.label("place"))
-        .join_from(tables.turns, tables.sessions, s.turn_id == t.id)
-        .where(t.ended >= since, t.status == "failed", s.id == t.session_id, *seen)
-        .order_by(t.ended.desc())
-        .limit(LISTED)
-    )
-    both = sa.union_all(sa.select(running.subquery()), sa.select(failed.subquery()))
-    found = sorted(conn.execute(both).mappings(), key=lambda row: row["place"], reverse=True)
+    found = sorted(conn.execute(parts).mappings(), key=lambda row: row["place"], reverse=True)
     return (
-        tuple(sessions.of(row) for row in found if not row["failed"]),
+        tuple(sessions.of(row) for row in found if not row["failed"])[:LISTED],
         tuple(sessions.of(row) for row in found if row["failed"]),
     )
+
+
+def _in_hand(person: Person, status: str) -> sa.Select[Any]:
+    """The newest of one status: all of them in one question might have to be sorted."""
+    columns = (sa.literal(0).label("failed"), s.first_position.label("place"))
+    query = sa.select(*sessions.COLUMNS, *columns)
+    query = query.where(s.status == status, *sessions.visible(person))
+    return query.order_by(s.first_position.desc()).limit(LISTED)
+
+
+def _failed(person: Person, since: int) -> sa.Select[Any]:
+    columns = (sa.literal(1).label("failed"), t.ended.label("place"))
+    query = sa.select(*sessions.COLUMNS, *columns).join_from(
+        tables.turns, tables.sessions, s.turn_id == t.id
+    )
+    query = query.where(
+        t.ended >= since, t.status == "failed", s.id == t.session_id, *sessions.visible(person)
+    )
+    return query.order_by(t.ended.desc()).limit(LISTED)
 
 
 def _numbers(conn: sa.Connection, person: Person, since: int) -> dict[str, Any]:
@@ -107,5 +115,5 @@ def _numbers(conn: sa.Connection, person: Person, since: int) -> dict[str, Any]:
     return {
         "turns": hand + completed + failed + cancelled, "in_hand": hand, "completed": completed,
         "failed": failed, "cancelled": cancelled, "input_tokens": int(tokens_in),
-        "output_tokens": int(tokens_out), "cost": float(cost), "cost_known": bool(known),
+        "output_tokens": int(tokens_out), "cost": round(float(cost), 9), "cost_known": bool(known),
     }  # fmt: skip

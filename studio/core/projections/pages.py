@@ -21,6 +21,7 @@ Place = tuple[Any, ...]
 LIMIT = 50
 LIMIT_MOST = 200
 WORDS_MOST = 10
+MOST = 2**62
 BACKSLASH = "\\"
 
 
@@ -74,6 +75,8 @@ def place(given: str | None, bound: str, *kinds: type) -> Place | None:
         raise _unreadable() from None
     if not isinstance(found, list) or [type(part) for part in found] != [str, *kinds]:
         raise _unreadable()
+    if not all(_fits(part) for part in found):
+        raise _unreadable()
     if found[0] != bound:
         raise Invalid(
             "This cursor belongs to another filter. Start this list from its first page.",
@@ -89,6 +92,29 @@ def _unreadable() -> Invalid:
         code="cursor_invalid",
         fields={"cursor": "It cannot be read."},
     )
+
+
+def _fits(part: str | int) -> bool:
+    return within(part) == part if isinstance(part, int) else is_plain(part)
+
+
+# What a store can compare with --------------------------------------------------------------------
+
+
+def within(number: int) -> int:
+    """The number, or the nearest that fits into a column."""
+    return max(-MOST, min(number, MOST))
+
+
+def is_plain(text: str) -> bool:
+    """A store can hold this text: no NUL character and no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def plain(*texts: str) -> None:
+    """Refuse a text that no column can hold, before a driver does."""
+    if not all(is_plain(text) for text in texts):
+        raise Invalid("This text has characters that no text here can have.", code="text.not_plain")
 
 
 def size(limit: int, *, most: int = LIMIT_MOST) -> int:

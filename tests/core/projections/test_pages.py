@@ -34,7 +34,7 @@ def packed(value: object) -> str:
     "garbage",
     ["", "x", "%%%", "ÿ", "bnVsbA", packed([]), packed({"a": 1}), packed([HERE]),
      packed([HERE, "7"]), packed([HERE, True]), packed([HERE, 7, 8]), packed([HERE, 7.5]),
-     packed("[" * 50), "W1tb" * 40_000],
+     packed([HERE, 2**70]), packed("[" * 50), "W1tb" * 40_000],
 )  # fmt: skip
 def test_garbage_for_a_cursor_is_refused_in_words(garbage: str) -> None:
     with pytest.raises(Invalid) as refused:
@@ -51,6 +51,19 @@ def test_cursor_of_another_filter_is_told_from_garbage() -> None:
         pages.place(cursor, HERE, int)
 
     assert refused.value.code == "cursor_mismatch"
+
+
+def test_cursor_with_what_no_store_can_hold_is_garbage() -> None:
+    for text in ("a\0b", "half \ud800"):
+        with pytest.raises(Invalid) as refused:
+            pages.place(packed([HERE, 7, text]), HERE, int, str)
+        assert refused.value.code == "cursor_invalid"
+
+
+def test_number_too_large_for_a_column_becomes_the_largest() -> None:
+    assert (pages.within(10**30), pages.within(-(10**30)), pages.within(7)) == (
+        2**62, -(2**62), 7,
+    )  # fmt: skip
 
 
 def test_word_is_looked_for_as_it_is() -> None:

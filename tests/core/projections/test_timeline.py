@@ -1,5 +1,6 @@
 import pytest
 
+from studio.core.projections import timeline as projection
 from studio.core.reader import Line, Reader
 from studio.core.rules import contents, ids
 from studio.core.rules import events as e
@@ -132,6 +133,12 @@ async def test_failures_and_stops_are_lines_with_their_reasons(
         ("cancelled", "", "Enough.", "bob"),
     ]
     assert [line.turn_number for line in lines] == [1, 1, 1, 2, 2]
+
+
+def test_every_fact_that_opens_a_line_has_a_kind() -> None:
+    opening = {kind.TYPE for kind in e.EVENTS.values() if kind.LINE}
+
+    assert set(projection.KINDS) == opening
 
 
 # Windows ------------------------------------------------------------------------------------------
