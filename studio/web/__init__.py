@@ -24,6 +24,7 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made = Starlette(
         routes=routes, middleware=middleware(settings), exception_handlers=dict(HANDLERS)
     )
+    made.router.redirect_slashes = False
     made.state.runtime = runtime
     made.state.reader = reader
     made.state.settings = settings

@@ -24,7 +24,8 @@ class CardView:
 
     `tree` is the exact arguments, cut when `is_cut`; then only the page of the whole arguments can
     approve. `token` is "" when this person may not decide. `fields` are those of the answer to a
-    question. `refusal` says why a decision was not taken; what was typed for it is kept.
+    question. One that `is_folded` shows its head alone until it is opened. `refusal` says why a
+    decision was not taken; what was typed for it is kept.
     """
 
     card: Card
@@ -35,6 +36,7 @@ class CardView:
     is_cut: bool
     is_whole: bool
     token: str
+    is_folded: bool = False
     fields: tuple[Field, ...] = ()
     action: forms.Action | None = None
     reason: str = ""

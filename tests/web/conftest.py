@@ -67,9 +67,11 @@ class Visitor:
         own = {"Sec-Fetch-Site": "same-origin", "Origin": BASE, **_named(headers)}
         return await self.http.post(path, data=data, headers=own)
 
-    async def press(self, form: html.Element, name: str = "", value: str = "", **typed: str) -> Any:
+    async def press(
+        self, form: html.Element, button: str = "", worth: str = "", **typed: str
+    ) -> httpx.Response:
         """Press a button of a form, with what was typed."""
-        sent = form.fields() | typed | ({name: value} if name else {})
+        sent = form.fields() | typed | ({button: worth} if button else {})
         return await self.post(form.attrs["action"], sent)
 
 

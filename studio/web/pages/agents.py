@@ -1,5 +1,6 @@
 """Agents: the list, and one version of one with its tools as tables and what the policy says."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +10,20 @@ from starlette.responses import Response
 
 from studio.core.reader import AgentRow, AgentView
 from studio.core.rules import paths
+from studio.web.format import count
 from studio.web.render import Frame, frame, page
 from studio.web.visit import asked, may, person, reader
 
 DEEPEST = 6
 MOST_ROWS = 200
+BOUNDS = {
+    "const": "is", "minimum": "at least", "maximum": "at most", "exclusiveMinimum": "over",
+    "exclusiveMaximum": "under", "pattern": "matches", "format": "written as", "default": "default",
+}  # fmt: skip
+COUNTED = {
+    "minLength": ("at least", "character", ""), "maxLength": ("at most", "character", ""),
+    "minItems": ("at least", "entry", "entries"), "maxItems": ("at most", "entry", "entries"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,15 +87,18 @@ def _some(schema: Any) -> Iterator[SchemaRow]:
         yield row
 
 
-def schema_rows(schema: Any, path: str = "", depth: int = 0) -> Iterator[SchemaRow]:
+def schema_rows(
+    schema: Any, path: str = "", depth: int = 0, whole: Any = None
+) -> Iterator[SchemaRow]:
     """The fields of a JSON Schema of an object, those of nested objects and arrays behind them."""
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    whole = schema if whole is None else whole
+    schema = _referred(schema, whole)
+    properties = schema.get("properties")
     if not isinstance(properties, Mapping) or depth > DEEPEST:
         return
     needed = schema.get("required")
-    for name, child in properties.items():
-        here = paths.join(path, str(name))
-        child = child if isinstance(child, Mapping) else {}
+    for name, part in properties.items():
+        here, child = paths.join(path, str(name)), _referred(part, whole)
         yield SchemaRow(
             path=here,
             kind=_kind(child),
@@ -93,8 +106,21 @@ def schema_rows(schema: Any, path: str = "", depth: int = 0) -> Iterator[SchemaR
             words=str(child.get("description") or child.get("title") or ""),
             limits=_limits(child),
         )
-        yield from schema_rows(child, here, depth + 1)
-        yield from schema_rows(child.get("items"), f"{here}[*]", depth + 1)
+        yield from schema_rows(child, here, depth + 1, whole)
+        yield from schema_rows(child.get("items"), f"{here}[*]", depth + 1, whole)
+
+
+def _referred(schema: Any, whole: Any) -> Mapping[str, Any]:
+    """The schema behind a reference into the whole; what stands beside the reference is kept."""
+    if not isinstance(schema, Mapping):
+        return {}
+    place = schema.get("$ref")
+    if not isinstance(place, str) or not place.startswith("#/"):
+        return schema
+    found = whole
+    for name in place[2:].split("/"):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return {**(found if isinstance(found, Mapping) else {}), **schema, "$ref": None}
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
@@ -112,17 +138,15 @@ def _limits(schema: Mapping[str, Any]) -> str:
     """What bounds a value, in short."""
     found = []
     if isinstance(schema.get("enum"), list):
-        found.append(", ".join(str(one) for one in schema["enum"][:12]))
-    named = {
-        "const": "is", "minimum": "at least", "maximum": "at most", "exclusiveMinimum": "over",
-        "exclusiveMaximum": "under", "minLength": "at least characters", "maxLength":
-        "at most characters", "pattern": "matches", "format": "written as", "minItems":
-        "at least entries", "maxItems": "at most entries", "default": "else",
-    }  # fmt: skip
-    for key, words in named.items():
-        if key in schema:
-            first, _space, last = words.rpartition(" ")
-            noun = last if last in ("characters", "entries") else ""
-            verb = first if noun else words
-            found.append(" ".join(filter(None, [verb, str(schema[key])[:80], noun])))
+        found.append(", ".join(_short(one) for one in schema["enum"][:12]))
+    found += [f"{words} {_short(schema[key])}" for key, words in BOUNDS.items() if key in schema]
+    found += [
+        f"{words} {count(schema[key], noun, many)}"
+        for key, (words, noun, many) in COUNTED.items()
+        if isinstance(schema.get(key), int)
+    ]
     return "; ".join(found)
+
+
+def _short(value: Any) -> str:
+    return value[:80] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:80]

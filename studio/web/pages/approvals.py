@@ -1,6 +1,6 @@
 """Approvals: what waits for a person, one card in full, the edit form, and the decision itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -23,6 +23,7 @@ from studio.web.visit import asked, is_swap, pairs, person, reader, runtime, tex
 KINDS = ("approval", "question", "uncertain")
 AGES = {"10m": 600_000, "1h": 3_600_000, "1d": 86_400_000}
 ON_PAGE = 15
+FOLDED_OVER = 8  # with more than these on a page, all but the oldest are folded
 LIST, ONE, EDIT = "approvals/index.html", "approvals/show.html", "approvals/edit.html"
 
 
@@ -173,7 +174,9 @@ async def preview(request: Request) -> Response:
 
 
 async def _cards(request: Request, found: Page[WaitRow]) -> tuple[CardView, ...]:
-    return tuple([await card_of(request, wait.id) for wait in found.items])
+    cards = [await card_of(request, wait.id) for wait in found.items]
+    many = len(cards) > FOLDED_OVER
+    return tuple(replace(one, is_folded=many and place > 0) for place, one in enumerate(cards))
 
 
 async def _one(request: Request, one: CardView, *, status: int = 200) -> Response:

@@ -1,4 +1,4 @@
-"""The demo: messages to try, and what its outside world has received of them."""
+"""The demo: messages to try, and what its outside world has really received."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from studio.web.visit import asked, may, reader
 
 @dataclass(frozen=True, kw_only=True)
 class DemoView:
-    """The page of the demo. `seen` is what its outside world looks like now."""
+    """The page of the demo. `seen` is what the demo gives: messages, releases, notices, effects."""
 
     frame: Frame
     seen: Any

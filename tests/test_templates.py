@@ -1,0 +1,131 @@
+"""Templates: nothing in them escapes escaping, runs by itself or reaches what no page shows."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from jinja2 import nodes
+
+from studio.core.rules.access import Person
+from studio.web import static
+from studio.web.render import templates
+from tests.web import html
+from tests.web.conftest import Studio, Visitor, ada, migrated, studio
+
+__all__ = ["ada", "migrated", "studio"]  # the fixtures of the pages
+
+FOLDER = static.folder("templates")
+NAMES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.html"))
+ACTING = re.compile(r"\shx-(get|post|put|patch|delete|sse:connect|boost|on)\b")
+FRAME = {"title", "crumbs", "main"}
+ADA = Person(id="ada", role="admin", via="key")
+LOADED_BEFORE = {"ui.html"}
+ONLY_SOMETIMES = {"demo/index.html"}  # shown when a demo is kept
+
+
+def source(name: str) -> str:
+    return (FOLDER / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_marked_safe(name: str) -> None:
+    assert re.findall(r"\|\s*safe|Markup|autoescape|\|\s*tojson", source(name)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_script_style_or_handler_stands_inline(name: str) -> None:
+    text = source(name)
+
+    scripts = [tag for tag in re.findall(r"<script[^>]*>", text) if "src=" not in tag]
+    assert scripts + re.findall(r"<style|\sstyle=\"|\son[a-z]+=\"|javascript:", text) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_imported(name: str) -> None:
+    tree = templates().parse(source(name))
+
+    assert list(tree.find_all((nodes.Import, nodes.FromImport))) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_element_that_asks_carries_the_nonce(name: str) -> None:
+    tags = re.findall(r"<[a-z][^<>]*(?:\{\{.*?\}\}[^<>]*)*>", source(name))
+
+    without = [tag for tag in tags if ACTING.search(tag) and "hx-nonce=" not in tag]
+    assert without == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_form_says_how_and_where(name: str) -> None:
+    forms = re.findall(r"<form\b.*?>", source(name), re.DOTALL)
+
+    assert [form for form in forms if "action=" not in form and "dialog" not in form] == []
+
+
+def test_forms_repeat_their_own_address() -> None:
+    for name in NAMES:
+        for form in re.findall(r"<form\b.*?>", source(name), re.DOTALL):
+            if asked := re.search(r'hx-post="(.*?)"', form):
+                assert f'action="{asked[1]}"' in form, name
+
+
+def test_every_block_is_asked_for() -> None:
+    code = "".join(path.read_text("utf-8") for path in Path("studio/web").rglob("*.py"))
+
+    for name in NAMES:
+        tree = templates().parse(source(name))
+        for block in tree.find_all(nodes.Block):
+            asked = block.name in FRAME or f'"{block.name}"' in code
+            assert asked, f"{name}: nobody asks for the block {block.name}"
+
+
+async def test_every_page_that_is_linked_renders(studio: Studio, ada: Visitor) -> None:
+    await everything(studio)
+    templates().cache.clear()  # type: ignore[union-attr]
+    seen, waiting = set(), ["/", "/sign-in", "/nothing", "/sessions?q=zebra", "/approvals?q=zebra"]
+
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = await ada.get(path)
+        assert answer.status_code in (200, 303, 404), f"{path}: {answer.status_code}"
+        if "text/html" in answer.headers.get("content-type", ""):
+            waiting += links(html.read(answer.text))
+
+    used = {template.name for template in templates().cache.values()}  # type: ignore[union-attr]
+    assert len(seen) > 30
+    assert set(NAMES) - LOADED_BEFORE - ONLY_SOMETIMES - used == set()
+
+
+def links(page: html.Element) -> list[str]:
+    """The addresses of our own that a page leads to, forms that only ask included."""
+    found = [item.attrs["href"] for item in page.all("a") if item.attrs.get("href", "")]
+    parts = [item.attrs["hx-get"] for item in page.walk() if "hx-get" in item.attrs]
+    paths = [target for target in found + parts if target.startswith("/")]
+    return [target.partition("#")[0] for target in paths if not urlsplit(target).netloc]
+
+
+async def everything(studio: Studio) -> None:
+    """A studio in which everything has happened at least once."""
+    story = studio.story
+    session_id, effect_id, wait_id = await story.held("Decided")
+    await story.decide(session_id, wait_id, "approve", reason="Fine")
+    await story.run(session_id, effect_id)
+    await story.end(session_id)
+    story.feed.set_draft(session_id, "eff_1", "As far as it is written")
+    await story.message(session_id, "Again")
+    await story.end(session_id, code="model.failed", message="The model is away.")
+    await story.held("Held")
+    lost = await story.session("Lost")
+    await story.message(lost)
+    (gone,) = await story.reply(lost, "I charge.", {"tool": "charge_card"})
+    await story.lose(lost, gone)
+    curious = await story.session("Curious")
+    await story.message(curious)
+    (question,) = await story.reply(curious, "", {"tool": "ask_person"})
+    schema = {"type": "object", "properties": {"to": {"type": "array", "items": {}}}}
+    await story.hold(curious, question, kind="question", prompt="Whom?", schema=schema)
+    await studio.runtime.make_key(ADA, "exporter", "viewer")
