@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -65,8 +65,8 @@ def ledger() -> Iterator[sqlite3.Connection]:
 
 def key_of(context: Context[Any, Any]) -> str:
     """The idempotency key of this request, or ""."""
-    meta = context.request_context.meta or {}
-    return str(meta.get(KEY, "")) if isinstance(meta, dict) else str(getattr(meta, KEY, ""))
+    meta: Mapping[str, Any] = context.request_context.meta or {}
+    return str(meta.get(KEY, ""))
 
 
 def apply(conn: sqlite3.Connection, tool: str, key: str, what: Any) -> None:
