@@ -1,8 +1,7 @@
 /* Studio's only script of its own: times, keys, places, the live pill. It never fetches and holds nothing of the server's. */
 (() => {
   "use strict";
-  const root = document.documentElement;
-  const nonce = document.currentScript.nonce;
+  const root = document.documentElement, nonce = document.currentScript.nonce;
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const on = (name, listener, target = document) => target.addEventListener(name, listener);
@@ -80,11 +79,15 @@
     return `${card.id} ${card.dataset.mustRead} ${all("[data-end]", card).indexOf(end)}`;
   };
   const unread = card => all("[data-end]", card).find(end => !read.has(mark(end)));
+  const stood = new WeakMap(); /* a card that just moved takes no press that was meant for another */
   const guard = () => {
     for (const card of all("[data-must-read]")) {
-      const left = unread(card);
+      const left = unread(card), top = card.offsetTop, before = stood.get(card) ?? { top, still: 0 };
+      const still = before.top === top ? before.still : Date.now() + 500;
+      if (before.top !== top) setTimeout(guard, 550);
+      stood.set(card, { top, still });
       if (left) ends.observe(left);
-      for (const button of all("[data-needs-read]", card)) button.disabled = Boolean(left);
+      for (const button of all("[data-needs-read]", card)) button.disabled = Boolean(left) || Date.now() < still;
       for (const hint of all("[data-unread]", card)) hint.hidden = !left;
     }
   };
@@ -166,7 +169,7 @@
   on("htmx:sse:close", dropped);
   on("htmx:finally:request", event => {
     const { sourceElement, response } = event.detail.ctx;
-    if (sourceElement !== stream) guard();
+    if (sourceElement !== stream) setTimeout(guard); /* after htmx has switched the buttons on again */
     else if (!connection) dropped(response?.status);
   });
 
@@ -175,14 +178,13 @@
     if (event.detail.ctx.sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
   });
   const failed = event => {
-    const { sourceElement, sourceEvent } = event.detail.ctx ?? {};
-    if (!sourceElement || sourceElement === stream) return;
+    const { sourceElement, sourceEvent, response } = event.detail.ctx ?? {};
+    if (!sourceElement || sourceElement === stream || response?.status < 500) return;
     const name = sourceEvent?.type ?? "";
     if (name.startsWith("look:")) setTimeout(() => stream?.dispatchEvent(new CustomEvent(name, { bubbles: true })), 2000);
     else if (event.type === "htmx:error") one("#notices").append(one("[data-silent]").content.cloneNode(true));
   };
-  on("htmx:error", failed);
-  on("htmx:response:error", event => { if (event.detail.ctx.response.status >= 500) failed(event); });
+  for (const name of ["htmx:error", "htmx:response:error"]) on(name, failed);
   /* an appended line that is here already takes its old place, so a replay repeats harmlessly */
   on("htmx:before:swap", event => {
     for (const { fragment, swapSpec } of event.detail.tasks)
@@ -198,8 +200,7 @@
   on("htmx:after:swap", () => announce(true));
 
   /* ---- typed text is never lost ---- */
-  const dirty = new Set();
-  const slot = field => `keep ${location.pathname} ${field.name}`;
+  const dirty = new Set(), slot = field => `keep ${location.pathname} ${field.name}`;
   on("input", ({ target }) => {
     if (target.matches("[data-keep]")) stored("sessionStorage", slot(target), target.value);
     if (target.form?.matches("[data-guard]")) dirty.add(target.form);
@@ -227,7 +228,7 @@
     if (target.matches("[data-tick-all]")) for (const box of all("[data-tick]:enabled")) box.checked = target.checked;
     if (target.matches("[data-tick], [data-tick-all]")) put(one("[data-ticked]"), `${all("[data-tick]:checked").length}`);
   });
-  document.addEventListener("toggle", ({ target }) => {
+  addEventListener("toggle", ({ target }) => {
     if (target.open && target.matches("details.card__more")) one("textarea, input:not([type=hidden])", target)?.focus();
   }, true);
 
@@ -248,9 +249,9 @@
     const card = row() ?? (cards.length === 1 ? cards[0] : null);
     const button = card && one(`[data-key="${key}"]`, card);
     if (!button) return false;
-    if (button.disabled && button.matches("[data-needs-read]")) {
+    if (button.disabled && unread(card)) {
       say("Read the arguments to their end first.");
-      unread(card)?.scrollIntoView({ block: "center" });
+      unread(card).scrollIntoView({ block: "center" });
     } else button.click();
     return true;
   };
