@@ -12,7 +12,7 @@ from studio.web.arguments import Node
 from studio.web.format import count
 from studio.web.forms import Field
 from studio.web.forms.pairs import ABSENT, Pairs
-from studio.web.visit import person, reader, runtime
+from studio.web.visit import may, person, reader, runtime
 from studio.web.words import wait_state
 
 WARNED_CHARACTERS = 64 * 1024
@@ -36,6 +36,7 @@ class CardView:
     is_cut: bool
     is_whole: bool
     token: str
+    may_rule: bool = False
     is_folded: bool = False
     fields: tuple[Field, ...] = ()
     action: forms.Action | None = None
@@ -86,6 +87,7 @@ def card_view(
         is_cut=not tree.complete,
         is_whole=whole,
         token=_token(request, card) if card.choices else "",
+        may_rule=may(request, "admin"),
         fields=fields,
         action=action,
         refusal=None if action else refusal,

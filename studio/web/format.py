@@ -69,6 +69,11 @@ def number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def amount(value: float) -> str:
+    """A number that may have a part: `7`, `2.5`."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
 def size(count: int | None) -> str:
     """Bytes as `812 B`, `1.2 MB`, `48 MB`; a kB is 1,000 bytes."""
     if count is None:
@@ -130,6 +135,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "duration": duration,
     "money": money,
     "number": number,
+    "amount": amount,
     "size": size,
     "digest": digest,
     "count": count,

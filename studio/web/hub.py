@@ -127,7 +127,7 @@ class Hub:
         self, runtime: Runtime, reader: Reader, kinds: Mapping[str, Callable[[Reader, str], Topic]]
     ) -> None:
         self.runtime, self.reader, self._kinds = runtime, reader, kinds
-        self._topics: dict[Key, Topic] = {}
+        self._topics: dict[str, dict[str, Topic]] = {kind: {} for kind in kinds}
         self._tasks: dict[Key, asyncio.Task[None]] = {}
         self._viewers: set[Viewer] = set()
         self._rights: dict[str, Rights] = {}
@@ -177,20 +177,29 @@ class Hub:
         async with self.reader.follow() as growth:
             self._hears.set()
             while True:
-                grown = await growth.get()
-                for (kind, name), topic in self._topics.items():
-                    if kind != "session" or name in grown:
-                        topic.bell.set()
+                self._ring(await growth.get())
+
+    def _ring(self, grown: set[str]) -> None:
+        """A session's own topic, and every list: any session may be in those."""
+        for kind, topics in self._topics.items():
+            names = grown & topics.keys() if kind == "session" else topics.keys()
+            for name in names:
+                topics[name].bell.set()
 
     def _join(self, key: Key, viewer: Viewer) -> Topic:
-        if key not in self._topics:
-            topic = self._topics[key] = self._kinds[key[0]](self.reader, key[1])
-            self._keep(key, topic.keep_telling)
-        self._topics[key].viewers.add(viewer)
-        return self._topics[key]
+        kind, name = key
+        topics = self._topics[kind]
+        if name not in topics:
+            topics[name] = self._kinds[kind](self.reader, name)
+            self._keep(key, topics[name].keep_telling)
+        topics[name].viewers.add(viewer)
+        return topics[name]
+
+    def _topic(self, key: Key) -> Topic | None:
+        return self._topics.get(key[0], {}).get(key[1])
 
     def _part(self, key: Key, viewer: Viewer) -> None:
-        topic = self._topics.get(key)
+        topic = self._topic(key)
         if topic is not None and viewer in topic.viewers:
             topic.viewers.discard(viewer)
             if not topic.viewers:
@@ -203,7 +212,7 @@ class Hub:
 
     def _end(self, key: Key) -> None:
         task = self._tasks.pop(key, None)
-        topic = self._topics.pop(key, None)
+        topic = self._topics.get(key[0], {}).pop(key[1], None)
         if key == FOLLOWER:
             self._hears.set()  # whoever still waits is let go by the leave() it was given
             self._hears = asyncio.Event()
@@ -217,7 +226,7 @@ class Hub:
             await work()
         except Exception:  # one topic's fault must not end the streams of the others
             log.exception("live %s failed; its pages connect again", key[0])
-            topic = self._topics.get(key)
+            topic = self._topic(key)
             for viewer in tuple(topic.viewers if topic else self._viewers):
                 viewer.leave()
             self._end(key)

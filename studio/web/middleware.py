@@ -17,7 +17,7 @@ from studio.core.rules.errors import Denied, TooLarge, Unknown
 from studio.web import auth, errors
 from studio.web.auth import WebSettings
 
-OPEN = ("/sign-in", "/static", "/favicon.ico", "/health")  # all that is answered without a sign-in
+OPEN = ("/sign-in", "/static", "/favicon.ico")  # all that is answered without a sign-in
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_BYTES = 1024 * 1024
 DRAIN_BYTES = 8 * BODY_BYTES
@@ -79,7 +79,7 @@ class StrictHeaders:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
-                self._add(MutableHeaders(scope=message), nonce, signed_in=bool(state["person"]))
+                self._add(MutableHeaders(scope=message), nonce)
             await send(message)
 
         try:
@@ -91,14 +91,13 @@ class StrictHeaders:
             answer = await errors.crashed(Request(scope, receive), error)
             await answer(scope, receive, strict)
 
-    def _add(self, headers: MutableHeaders, nonce: str, *, signed_in: bool) -> None:
+    def _add(self, headers: MutableHeaders, nonce: str) -> None:
         for name, value in HEADERS.items():
             headers.setdefault(name, value)
         headers.setdefault("Content-Security-Policy", content_security_policy(nonce))
         if self.https:
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")
-        if signed_in:
-            headers.setdefault("Cache-Control", "no-store")
+        headers.setdefault("Cache-Control", "no-store")
 
 
 class KnownHosts:

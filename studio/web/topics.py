@@ -5,12 +5,13 @@ again. The lists are only told to look. Every message is a snapshot, so one that
 late, does no harm; the id stands on the last message of a batch.
 """
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
 from sse_starlette import ServerSentEvent
 
-from studio.core.reader import Line, Reader, SessionView
+from studio.core.reader import Line, Reader, SessionView, Timeline
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.web.hub import Chunk, Topic
@@ -20,9 +21,10 @@ LOOKER = Person(
     id="studio", role="admin"
 )  # reads what is shared; each viewer's rights are their own
 WINDOW = 500  # facts that are replayed; a larger gap gets snapshots
-DRAFT_SECONDS = 0.1
-MOVING = frozenset({"queued", "running"})
+DRAFT_SECONDS = 0.1  # the least time between two drafts
 CALL = ("call.", "wait.", "decision.")
+
+Progress = tuple[float, float | None, str]  # done, total if it is known, words
 
 _PUSHED = frozenset({"timeline", "header"})
 _LOOKED = frozenset({"held", "composer", "panel"})
@@ -73,13 +75,14 @@ class SessionTopic(Topic):
         self.seq = 0
         self._agent = ""
         self._draft: tuple[str, str] | None = None
+        self._progress: dict[str, Progress] = {}
+        self._drawn = 0.0  # when the draft was last pushed
         self._written = ""  # the effect whose reply is on the page; its draft is not shown again
 
     async def open(self) -> None:
         """Stand at the newest fact."""
         view = await self.reader.session(LOOKER, self.session_id)
         self.seq, self._agent = view.seq, view.row.agent
-        self._watch_drafts(view)
 
     async def news(self) -> list[Chunk]:
         """What was recorded since, then the draft as far as it is written."""
@@ -87,13 +90,26 @@ class SessionTopic(Topic):
         while facts := await self.reader.facts_after(self.session_id, self.seq, WINDOW):
             chunks.append(await self._told(facts, since=self.seq))
             self.seq = facts[-1].seq
+        html = self._unrecorded()
+        return [*chunks, Chunk(data=message(html), seq=self.seq)] if html else chunks
+
+    def _unrecorded(self) -> str:
+        """What changed that is no fact: the draft (not too often), how far calls say they are."""
+        html, now = "", asyncio.get_running_loop().time()
         draft = self.reader.draft(self.session_id)
         if draft is not None and draft[0] == self._written:
             draft = None
-        if draft != self._draft:
-            self._draft = draft
-            chunks.append(Chunk(data=message(draft_partial(draft)), seq=self.seq))
-        return chunks
+        self.nap = None
+        if draft != self._draft and now < self._drawn + DRAFT_SECONDS:
+            self.nap = self._drawn + DRAFT_SECONDS - now
+        elif draft != self._draft:
+            self._draft, self._drawn = draft, now
+            html += draft_partial(draft)
+        progress = self.reader.progress(self.session_id)
+        if progress != self._progress:
+            self._progress = progress
+            html += progress_partial(progress)
+        return html
 
     async def catch_up(self, after: str) -> Chunk:
         """The facts behind `after`; snapshots when it is no place of ours, or too long ago."""
@@ -102,13 +118,14 @@ class SessionTopic(Topic):
             facts = await self.reader.facts_after(self.session_id, seq, WINDOW + 1)
             if len(facts) <= WINDOW:
                 told = await self._told(facts, since=seq) if facts else Chunk(data=b"", seq=seq)
-                return self._with_draft(told)
-        return self._with_draft(await self._snapshot())
+                return self._with_unrecorded(told)
+        return self._with_unrecorded(await self._snapshot())
 
-    def _with_draft(self, chunk: Chunk) -> Chunk:
-        if self._draft is None:
-            return chunk
-        return Chunk(data=chunk.data + message(draft_partial(self._draft)), seq=chunk.seq)
+    def _with_unrecorded(self, chunk: Chunk) -> Chunk:
+        """What is no fact yet: the draft, and how far calls say they are."""
+        html = draft_partial(self._draft) if self._draft else ""
+        html += progress_partial(self._progress)
+        return Chunk(data=chunk.data + message(html), seq=chunk.seq) if html else chunk
 
     async def _told(self, facts: list[e.Fact], *, since: int) -> Chunk:
         regions = frozenset[str]().union(*(REGIONS[type(fact.event)] for fact in facts))
@@ -119,7 +136,6 @@ class SessionTopic(Topic):
             html += lines_partial(lines, self._agent, since=since)
         if "header" in regions:
             view = await self.reader.session(LOOKER, self.session_id)
-            self._watch_drafts(view)
             html += header_partial(view)
         if "draft" in regions:
             html += draft_partial(None)
@@ -130,16 +146,9 @@ class SessionTopic(Topic):
         """Everything that is pushed, as it is now, and a word to look again to all the rest."""
         timeline = await self.reader.timeline(LOOKER, self.session_id)
         view = await self.reader.session(LOOKER, self.session_id)
-        html = (
-            timeline_partial(timeline.lines, self._agent)
-            + header_partial(view)
-            + draft_partial(None)
-        )
+        lines = timeline_partial(self.session_id, timeline, self._agent)
+        html = lines + header_partial(view) + draft_partial(None)
         return batch(html, _LOOKED, seq=timeline.seq)
-
-    def _watch_drafts(self, view: SessionView) -> None:
-        """A draft is no fact and rings no bell, so it is looked for while a turn moves."""
-        self.nap = DRAFT_SECONDS if view.row.status in MOVING else None
 
 
 class PendingTopic(Topic):
@@ -183,6 +192,7 @@ class ListTopic(Topic):
         super().__init__(reader)
         self.region = region
         self._seen: Any = None
+        self._at = -1
 
     async def open(self) -> None:
         """See how it stands."""
@@ -212,6 +222,11 @@ class ApprovalsTopic(ListTopic):
     """The list of waits: it changes when one opens or closes, or gets one approval of two."""
 
     pace = 0.25
+
+    async def news(self) -> list[Chunk]:
+        """Nothing while nothing was recorded: drafts ring the bell too."""
+        before, self._at = self._at, await self.reader.position()
+        return [] if before == self._at else await super().news()
 
     async def _sign(self) -> Any:
         """What would differ: the counts, the oldest open, the newest closed."""
@@ -268,9 +283,11 @@ def lines_partial(lines: Iterable[Line], agent: str, *, since: int) -> str:
     return html
 
 
-def timeline_partial(lines: Iterable[Line], agent: str) -> str:
+def timeline_partial(session_id: str, timeline: Timeline, agent: str) -> str:
     """The newest window, in place of whatever is shown."""
-    inside = "".join(inert("sessions/_line.html", line=line, agent=agent) for line in lines)
+    inside = inert(
+        "sessions/_lines.html", timeline=timeline, session_id=session_id, agent=agent, nonce=""
+    )
     return f'<hx-partial hx-target="#timeline" hx-swap="innerMorph">{inside}</hx-partial>'
 
 
@@ -284,6 +301,15 @@ def draft_partial(draft: tuple[str, str] | None) -> str:
     """The reply as far as it is written; empty once it is a fact."""
     inside = inert("sessions/_draft.html", text=draft[1]) if draft else ""
     return f'<hx-partial hx-target="#draft" hx-swap="innerHTML">{inside}</hx-partial>'
+
+
+def progress_partial(progress: dict[str, Progress]) -> str:
+    """How far running calls say they are, each in its own line."""
+    return "".join(
+        f'<hx-partial hx-target="#progress-{effect_id}" hx-swap="innerHTML">'
+        f"{inert('sessions/_progress.html', done=done, total=total, words=words)}</hx-partial>"
+        for effect_id, (done, total, words) in progress.items()
+    )
 
 
 def pending_partial(total: int) -> str:

@@ -107,9 +107,10 @@ def words(content: Content, most: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= most else text[:most] + "\n…"
 
 
-def tree(content: Content) -> Node:
+def tree(content: Content, cut: int = arguments.SHOWN_CHARACTERS) -> Node:
     """A content as a tree of exact values; a large one as the text that is kept beside the fact."""
-    return arguments.tree(contents.words(content) if content.stored else content.value)
+    value = contents.words(content) if content.stored else content.value
+    return arguments.tree(value, cut=cut)
 
 
 def is_cut(content: Content, most: int = SHOWN_CHARACTERS) -> bool:

@@ -191,6 +191,23 @@ async def test_a_draft_is_pushed_whole_and_without_an_id(studio: Studio, secret:
         assert "Once upon &lt;b&gt;" in draft.data
 
 
+async def test_drafts_come_ten_times_a_second_at_most_and_end_whole(
+    studio: Studio, secret: str
+) -> None:
+    session_id = await studio.story.session()
+    await studio.story.message(session_id)
+    async with listening(studio, secret, ("session", session_id), after="0") as ear:
+        await ear.live()
+
+        for number in range(60):
+            studio.story.feed.set_draft(session_id, "eff_1", "word " * number)
+            await asyncio.sleep(0.005)
+        studio.story.feed.set_draft(session_id, "eff_1", "all of it")
+
+        heard = await ear.until(lambda m: "all of it" in m.data)
+        assert len(heard) <= 8
+
+
 async def test_a_recorded_reply_takes_the_drafts_place(studio: Studio, secret: str) -> None:
     session_id = await studio.story.session()
     await studio.story.message(session_id)
@@ -203,6 +220,37 @@ async def test_a_recorded_reply_takes_the_drafts_place(studio: Studio, secret: s
 
         heard = await ear.until(lambda m: "Once upon a time." in m.data)
         assert '<hx-partial hx-target="#draft" hx-swap="innerHTML"></hx-partial>' in heard[-1].data
+
+
+async def test_a_running_call_tells_how_far_it_is(studio: Studio, secret: str) -> None:
+    session_id, effect_id, wait_id = await studio.story.held()
+    await studio.story.decide(session_id, wait_id, "approve")
+    async with listening(studio, secret, ("session", session_id), after="0") as ear:
+        await ear.live()
+
+        studio.story.feed.set_progress(session_id, effect_id, 3, 10, "<b>checks</b>")
+
+        (heard,) = await ear.until(lambda m: "progress" in m.data)
+        assert f'hx-target="#progress-{effect_id}"' in heard.data
+        assert "3 of 10" in heard.data
+        assert "&lt;b&gt;checks" in heard.data
+
+
+async def test_a_snapshot_still_leads_to_what_is_earlier(
+    studio: Studio, secret: str, alice: Visitor
+) -> None:
+    session_id = await studio.story.session()
+    for _ in range(60):
+        await studio.story.message(session_id)
+        await studio.story.end(session_id)
+    page = await alice.open(f"/sessions/{session_id}")
+
+    async with listening(studio, secret, ("session", session_id), after="none") as ear:
+        tree = html.read(pushed(await ear.live()))
+
+    (link,) = tree.one(id="line-older").role("link")
+    assert link.attrs["href"] == page.one(id="line-older").role("link")[0].attrs["href"]
+    assert "hx-get" not in link.attrs
 
 
 async def test_the_count_is_told_when_it_changes(studio: Studio, secret: str) -> None:
@@ -309,7 +357,7 @@ async def test_nothing_runs_once_nobody_looks(studio: Studio, secret: str) -> No
         await ear.live()
 
     hub = studio.app.state.hub
-    assert (hub._topics, hub._tasks, hub._viewers) == ({}, {}, set())
+    assert (any(hub._topics.values()), hub._tasks, hub._viewers) == (False, {}, set())
 
 
 async def test_closing_the_hub_ends_every_stream(studio: Studio, secret: str) -> None:

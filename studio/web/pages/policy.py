@@ -64,15 +64,15 @@ async def show(request: Request) -> Response:
 
 
 async def edit(request: Request) -> Response:
-    """GET /policy/edit: the draft is the policy in force, or an older one, or one rule less."""
+    """GET /policy/edit: the policy in force as a draft, perhaps one rule less, or one begun."""
     needs(person(request), "admin", "change the policy")
     current = await reader(request).policy(person(request))
     rules, said = list(current.json), ""
-    without = asked(request, "without")
+    without, rule = asked(request, "without"), await _from_call(request)
     if without.isascii() and without.isdigit() and 1 <= int(without) <= len(rules):
         del rules[int(without) - 1]
         said = f"Rule {without} is left out of this draft. Nothing is saved yet."
-    return await _edit(request, pretty(rules), expect=current.version, said=said)
+    return await _edit(request, pretty(rules), expect=current.version, said=said, rule=rule)
 
 
 async def draft(request: Request) -> Response:
@@ -95,6 +95,17 @@ async def save(request: Request) -> Response:
     except StudioError as refusal:
         return await _again(request, form, refusal)
     return onward(request, "/policy")
+
+
+async def _from_call(request: Request) -> dict[str, str] | None:
+    """The fields of a rule for calls such as this one, to be made narrower by the person."""
+    if not (effect_id := asked(request, "from")):
+        return None
+    call = await reader(request).call(person(request), effect_id)
+    session = await reader(request).session(person(request), call.session_id)
+    named = {"tool": call.tool, "server": call.server, "plugin": call.plugin}
+    kept = {name: value for name, value in named.items() if value}
+    return {"effect": "allow", **kept, "agent": session.row.agent}
 
 
 async def _add(request: Request, form: FormData) -> Response:
