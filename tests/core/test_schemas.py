@@ -136,6 +136,9 @@ def test_a_schema_has_no_problem(schema):
         ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "which is never fetched"),
         ({"$ref": "other.json#/a"}, "which is never fetched"),
         ({"$ref": "#/$defs/missing"}, "which is not in it"),
+        ({"properties": {"a": {"$ref": "#/$defs/missing"}}}, "which is not in it"),
+        ({"properties": {"a": {"$ref": "#/allOf/1"}}, "allOf": [{}]}, "which is not in it"),
+        ({"$ref": "#anchor"}, "refers to something that is not in it"),
         ({"$ref": "#"}, "refers to itself without end"),
         ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
          "refers to itself without end"),
@@ -158,6 +161,23 @@ def test_a_reference_to_its_own_name_is_not_fetched():
 
     assert schemas.problem(schema) is None
     assert schemas.errors(schema, 3) == {"": "must be text."}
+
+
+def test_a_reference_into_nothing_behind_a_name_shows_when_it_is_used():
+    schema = {"$defs": {"b": {"$id": "https://example.org/b", "$ref": "#/$defs/missing"}},
+              "properties": {"a": {"$ref": "#/$defs/b"}}}  # fmt: skip
+
+    assert schemas.problem(schema) is None
+    assert schemas.errors(schema, {"a": 1}) == {
+        "": "cannot be checked, because its schema refers to something that is not in it."
+    }
+
+
+def test_references_into_a_list_and_with_escapes_are_found():
+    schema = {"allOf": [{"type": "string"}], "$defs": {"a/b c": {}}, "properties": {
+        "x": {"$ref": "#/allOf/0"}, "y": {"$ref": "#/$defs/a~1b%20c"}}}  # fmt: skip
+
+    assert schemas.problem(schema) is None
 
 
 def test_a_server_may_bring_patterns_that_are_never_run():
@@ -250,3 +270,20 @@ def test_other_fields_are_told_from_those_that_match_a_pattern():
     assert list(schemas.errors({**schema, "additionalProperties": {"type": "null"}}, {"b": 1})) == [
         "b"
     ]
+
+
+def test_fields_that_nothing_asked_about_are_told():
+    schema = {"type": "object", "properties": {"a": {}}, "unevaluatedProperties": False}
+
+    assert schemas.errors(schema, {"a": 1, "b": 2}) == {
+        "": "has fields or entries that are not known."
+    }
+
+
+def test_a_keyword_without_words_of_its_own_is_named():
+    schema = {"properties": {"a": {"dependentSchemas": {"b": False}}}}
+
+    assert schemas.errors(schema, {"a": {"b": 1}}) == {"a": "is not allowed here."}
+    assert schemas.errors({"propertyNames": {"maxLength": 1}}, {"ab": 1}) == {
+        "": "must have at most 1 character."
+    }

@@ -328,3 +328,30 @@ def test_a_summary_never_exceeds_its_width_and_is_printable(value, width):
 def test_a_summary_of_something_large_looks_at_little_of_it():
     assert arguments.summary({"x": "y" * 10_000_000, "k" * 1_000_000: 1}, 30).endswith("…, +1")
     assert arguments.summary(nested(50_000), 30) == "k {1}"
+
+
+def test_deep_arrays_are_written_without_recursion():
+    deep = 1
+    for _ in range(3_000):
+        deep = [deep, {"k": "v", "l": 2}]
+
+    root = arguments.tree(deep, cut=None)
+
+    assert root.complete
+    assert root.size == 3_000 * len('[,{"k":"v","l":2}]') + 1
+
+
+@pytest.mark.parametrize("one,two", [([1], [1, 2]), ({"a": 1}, {"b": 1})])
+def test_values_of_another_length_or_with_other_names_differ(one, two):
+    deep_one, deep_two = nested(30, one), nested(30, two)
+
+    assert len(arguments.diff(deep_one, deep_two)) == 1
+
+
+def test_an_edit_of_a_cut_tree_keeps_what_is_not_shown():
+    value = {str(number): number for number in range(5_000)}
+
+    root = arguments.edited({**value, "0": 9}, value, cut=2_000)
+
+    assert root.children[0].was.text == "9"
+    assert root.children[-1].kind == "cut"

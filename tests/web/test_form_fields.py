@@ -5,6 +5,7 @@ import json
 import pytest
 
 from studio.web import forms
+from studio.web.forms import pairs
 from tests.web.form_cases import RELEASE, VALUE, by_path, drawn, one_field
 
 
@@ -155,3 +156,52 @@ def test_another_prefix_keeps_two_forms_on_a_page_apart():
 
     assert all(name.split(":")[-1].startswith("answer") for name, _ in made)
     assert forms.read(RELEASE, made, under="answer")[0] == VALUE
+
+
+def test_a_missing_value_draws_empty_fields():
+    fields = by_path(forms.fields(RELEASE, pairs.ABSENT))
+
+    assert fields["arguments.version"].text == ""
+    assert fields["arguments.rollout.percent"].needed
+    assert by_path(forms.fields({}, pairs.ABSENT))["_json:arguments"].text == ""
+
+
+@pytest.mark.parametrize(
+    "bounds,hint",
+    [({"minimum": 5}, "A number of at least 5."), ({"maximum": 5}, "A number of at most 5."),
+     ({}, "A number.")],
+)  # fmt: skip
+def test_the_bounds_of_a_number_are_said(bounds, hint):
+    (field,) = forms.fields(one_field({"type": "number", **bounds}), {"a": 1})
+
+    assert field.hint == hint
+
+
+def test_numbers_that_a_line_cannot_hold_are_edited_as_json():
+    (field,) = forms.fields(one_field({"type": "integer"}), {"a": 10**310})
+
+    assert field.control == "json"
+    assert forms.read(one_field({"type": "integer"}), drawn([field]))[0] == {"a": 10**310}
+
+
+def test_a_choice_that_is_none_of_them_is_kept_as_json():
+    (field,) = forms.fields(one_field({"enum": ["a"]}), {"a": "b"})
+
+    assert (field.control, field.text) == ("json", '"b"')
+
+
+def test_references_that_lead_round_end():
+    schema = {
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        "$ref": "#/$defs/a",
+    }
+
+    (field,) = forms.fields(schema, 1)
+
+    assert field.control == "json"
+
+
+def test_a_schema_with_one_form_and_more_beside_it_is_a_box_for_json():
+    for more in ({"minLength": 3, "allOf": [{"type": "string"}]}, {"properties": {"a": {}}}):
+        (field,) = forms.fields(one_field(more), {"a": "x"})
+        assert field.control == "json"

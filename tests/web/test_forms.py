@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from studio.core import schemas
 from studio.web import forms
 from studio.web.forms import pairs
-from tests.web.form_cases import RELEASE, VALUE, by_path, drawn, sent
+from tests.web.form_cases import RELEASE, VALUE, by_path, drawn, one_field, sent
 
 # There and back -----------------------------------------------------------------------------------
 
@@ -265,3 +265,27 @@ def test_the_number_of_rows_is_bounded(count):
     made = sent(RELEASE, VALUE, **{"_rows:arguments.to": count})
 
     assert len(rows(forms.again(RELEASE, made))) <= pairs.MOST_ROWS
+
+
+def test_a_group_that_may_be_null_is_null_only_when_nothing_is_filled_in():
+    schema = one_field({"type": ["object", "null"], "properties": {"b": {"type": "string"}}})
+    null = [("_as:arguments.a", "null"), ("arguments.a.b", "")]
+
+    assert forms.read(schema, null) == ({"a": None}, {}, None)
+    assert forms.read(schema, [null[0], ("arguments.a.b", "x")])[1] == {
+        "a": "is either null or filled in, not both."
+    }
+
+
+def test_a_group_inside_a_group_counts_as_filled_in_when_it_is_said_to_be_there():
+    inner = {"type": "object", "properties": {"c": {"type": "string"}}}
+    schema = one_field({"type": "object", "properties": {"b": inner}})
+
+    assert forms.read(schema, [("_as:arguments.a.b", "yes")])[0] == {"a": {"b": {}}}
+    assert forms.read(schema, [("_as:arguments.a.b", "no")])[0] == {}
+
+
+def test_nothing_sent_is_nothing_given():
+    assert forms.read({"type": "object", "properties": {}}, []) == ({}, {}, None)
+    assert forms.read({"type": "object"}, [("_json:arguments", " ")]) == ({}, {}, None)
+    assert forms.read({"type": "string"}, []) == (None, {"": "must be text."}, None)

@@ -37,6 +37,7 @@ _SLOW = (
     "could take too long: two repeats can match the same text. "
     "Begin it with ^, make the repeats more exact, or use two conditions"
 )
+_UNKNOWN = "uses something that is not known here"
 _NESTED = "could take too long: it repeats something that can itself match in several ways"
 
 
@@ -235,7 +236,7 @@ def _piece(
     if name == "BRANCH":
         return _branch(argument[1], part.flags, ways, reach, follower)
     if name not in _REPEATS:
-        raise _Refused("uses something that is not supported here")
+        raise _Refused(_UNKNOWN)  # pragma: no cover - of a later Python
     least, most, body = argument
     is_open = most is _codes.MAXREPEAT
     if least > MOST_COUNTED or (not is_open and most > MOST_COUNTED):
@@ -354,4 +355,4 @@ def _first_of(name: str, argument: Any, flags: int) -> tuple[int, bool]:
     if name in _REPEATS:
         mask, is_empty = _first(list(argument[2]), flags)
         return mask, is_empty or argument[0] == 0
-    return charsets.ALL, True
+    raise _Refused(_REFUSED.get(name, _UNKNOWN))

@@ -44,7 +44,7 @@ def _checked(pattern: str) -> str | None:
         if fault is None:
             _compiled(pattern)
     except RecursionError:
-        return "is nested too deeply"
+        return "is nested too deeply"  # pragma: no cover - depends on the caller's own depth
     except (re.error, OverflowError, ValueError) as wrong:
         return f"is not a regular expression: {wrong}"
     return fault

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
@@ -117,8 +118,8 @@ def _problem(keyed: _Keyed, foreign: bool) -> str | None:  # noqa: FBT001 - lru_
         if fault is None:
             for value in PROBES:
                 list(_faults(keyed, value, MOST_ERRORS))
-    except Unresolvable as missing:
-        return f"refers to {str(missing.ref)[:200]}, which is not in it."
+    except Unresolvable:
+        return "refers to something that is not in it."
     except (keywords.TooMuch, RecursionError):
         return "refers to itself without end, or is nested too deeply."
     return fault
@@ -136,17 +137,35 @@ def _not_a_schema(schema: Mapping[str, Any]) -> str | None:
 
 
 def _refers_out(schema: Mapping[str, Any]) -> str | None:
-    """A reference to another document. Documents are never fetched."""
-    own = {part[name] for part in parts(schema) for name in ("$id", "id")
-           if isinstance(part.get(name), str)}  # fmt: skip
-    for part in parts(schema):
-        for name in ("$ref", "$dynamicRef", "$recursiveRef"):
-            target = part.get(name)
-            if not isinstance(target, str) or target.startswith("#"):
-                continue
-            if target.partition("#")[0] not in own:
-                return f"refers to {target[:200]}, which is never fetched; put it into $defs."
+    """A reference to another document, which is never fetched, or to what is not in this one."""
+    own = set(_texts(schema, "$id", "id"))
+    for target in _texts(schema, "$ref", "$dynamicRef", "$recursiveRef"):
+        place, _, pointer = target.partition("#")
+        if place and place not in own:
+            return f"refers to {target[:200]}, which is never fetched; put it into $defs."
+        # A name further in changes where a pointer starts; those show when they are used.
+        if not own and pointer.startswith("/") and not _points(schema, pointer):
+            return f"refers to {target[:200]}, which is not in it."
     return None
+
+
+def _texts(schema: Mapping[str, Any], *names: str) -> Iterator[str]:
+    for part in parts(schema):
+        yield from (part[name] for name in names if isinstance(part.get(name), str))
+
+
+def _points(schema: Mapping[str, Any], pointer: str) -> bool:
+    """The JSON pointer leads to a part of the schema."""
+    place: Any = schema
+    for step in unquote(pointer).split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, Mapping) and step in place:
+            place = place[step]
+        elif isinstance(place, list) and step.isdecimal() and int(step) < len(place):
+            place = place[int(step)]
+        else:
+            return False
+    return True
 
 
 def _bad_pattern(schema: Mapping[str, Any], foreign: bool) -> str | None:  # noqa: FBT001

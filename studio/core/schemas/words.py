@@ -78,10 +78,8 @@ def _sentence(name: str, wanted: Any, error: ValidationError) -> str:
             return "does not have the entries it must have."
         case "not":
             return "is what it must not be."
-        case "None":
-            return "is not allowed here."
         case _:
-            return f"does not fit ({name})."
+            return "is not allowed here."
 
 
 def _missing(path: str, error: ValidationError) -> list[tuple[str, str]]:

@@ -24,13 +24,15 @@ def read(
     """
     reading = _Reading(pairs, under)
     shape = shapes.of(schema)
-    value = reading.value(shape, under, needed=True)
+    # An object that names no fields may be left empty: most such tools take no arguments.
+    is_optional = shape.kind == "json" and shape.schema.get("type") == "object"
+    value = reading.value(shape, under, needed=not is_optional)
     action = _action(pairs, under)
     if action is not None:
         return None, {}, action
     if not reading.errors:
         if value is p.ABSENT:
-            value = {} if shape.kind == "group" else None
+            value = {} if shape.kind == "group" or is_optional else None
         fault = schemas.errors(schema, value) if isinstance(schema, Mapping | bool) else {}
         reading.errors.update(fault)
     return value, reading.errors, None

@@ -147,6 +147,9 @@ def test_a_chat_model_is_read():
         (["servers", 1, "url"], "ftp://x", "servers[1].url"),
         (["servers", 1, "command"], ["x"], "servers[1].command"),
         (["servers", 1, "name"], "ledger", "servers[1].name"),
+        (["servers", 1, "name"], "a b", "servers[1].name"),
+        (["servers", 0, "tools"], {"publish": 3}, "servers[0].tools.publish"),
+        (["servers", 0, "tools"], [], "servers[0].tools"),
         (["plugins"], ["a", "a"], "plugins"),
         (["plugins"], ["../x"], "plugins[0]"),
         (["limits"], {"step": 1}, "limits.step"),
@@ -252,3 +255,27 @@ def test_a_manifest_does_not_differ_from_itself():
 )  # fmt: skip
 def test_what_changed_is_said_by_field(path, value, lines):
     assert agent.diff(FULL, changed(path, value)) == lines
+
+
+def test_a_tool_without_name_or_address_is_refused_field_by_field():
+    found = faults(changed(["tools"], [{"kind": "http", "input": 3}]))
+
+    assert set(found) == {
+        "tools[0].name", "tools[0].method", "tools[0].url", "tools[0].input",
+    }  # fmt: skip
+
+
+def test_a_server_without_name_is_refused():
+    assert set(faults(changed(["servers"], [{"transport": "http", "url": "http://x"}]))) == {
+        "servers[0].name"
+    }
+
+
+def test_a_model_without_key_and_prices_is_enough():
+    plain = {"provider": "chat", "name": "x", "base_url": "http://x/v1"}
+
+    assert parse(changed(["model"], plain)).model == plain
+
+
+def test_very_many_tools_are_refused_as_such():
+    assert list(faults(changed(["tools"], [TOOL] * 201))) == ["tools"]

@@ -22,6 +22,8 @@ TABLE = [
     ("equals", {"a": [1]}, {"x": {"a": [True]}}, False),
     ("equals", "prod", {"x": 3}, None),
     ("equals", "prod", {}, None),
+    ("equals", "prod", {"x": None}, None),
+    ("equals", 5, {"x": float("nan")}, None),
     ("in", ["a", "b"], {"x": "b"}, True),
     ("in", ["a", "b"], {"x": "c"}, False),
     ("in", ["a", 1], {"x": 2}, False),

@@ -58,6 +58,13 @@ def test_conditions_that_can_be_true_at_once_are_not_doubted(one, two):
     assert doubts(both(one, two)) == ()
 
 
+def test_every_field_is_looked_at():
+    rule = both(("gt", 3), ("lt", 5))
+    rule["when"] += both(("gt", 5), ("lt", 3), field="b")["when"]
+
+    assert "b is over 5 and b is under 3" in doubts(rule)[0]
+
+
 def test_two_elements_may_fulfil_what_one_cannot():
     assert doubts(both(("equals", 1), ("equals", 2), field="to[*]")) == ()
     assert doubts(both(("equals", 1), ("equals", 2), effect="allow", field="to[*]")) != ()

@@ -10,6 +10,7 @@ from studio.core.rules import effort, patterns
 
 # Each takes seconds, hours or for ever on some text of a few thousand letters.
 CATASTROPHIC = [
+    "(?>(a+)+)$", "(?:(?>a|aa))+$",
     "(a+)+$", "(a*)*b", "(a|a)*b", "(a|aa)+$", "(.*a){20}", "(.*)*x", "a*a*b$", "(x+x+)+y",
     ".*a.*b.*c.*d", "a.*b.*c.*d", r"(\w+\s?)*$", r"^(\d+)*$", "(a?){30}a{30}", "([a-zA-Z]+)*$",
     "(?:a{0,50}){0,50}b", r"^(([a-z])+.)+[A-Z]([a-z])+$", r"\s*\s*$", "(a+a+)+b", ".*.*.*x",
@@ -19,6 +20,7 @@ CATASTROPHIC = [
     r"[a-z]+\d*[a-z]+\d*[a-z]+!", "(?i)(k|K)+x",
 ]  # fmt: skip
 UNSUPPORTED = [
+    (r"(a)(?:\1)+", "refers back"), (r"(a)(?>b\1)+", "refers back"),
     ("(?=a)b", "looks ahead"), ("(?!a)b", "looks ahead"), ("(?<=a)b", "looks ahead or behind"),
     ("(?<!a)b", "looks ahead or behind"), ("(?!)", "looks ahead"), (r"(a)\1", "refers back"),
     ("(?P<n>a)(?P=n)", "refers back"), ("(a)?(?(1)b|c)", "refers back"),
@@ -29,6 +31,7 @@ UNSUPPORTED = [
     ("(?:" * 160 + ")" * 160, None), ("(?:a" * 80 + ")+" * 80, "could take too long"),
 ]  # fmt: skip
 USUAL = [
+    "(?>a+)b", "a++b", "(?:(?>ab)c)*d", "(?:a(?i:b))+c",
     "", ".*", "x*", ".*prod", "^.*prod.*$", "error.*timeout", "a.*b", "^prod-", "rm -rf",
     r"(?i)drop\s+table", r"(?i)delete\s+from\s+\w+", "^(dev|staging|prod)$", "git push.*--force",
     "git push.*(--force|-f)", "(foo|bar).*(baz|qux)", r"\bDROP\b.*\bTABLE\b",

@@ -272,3 +272,22 @@ def test_a_very_long_text_is_looked_through():
 
     assert len(reveal.segments(text)) == 3
     assert reveal.hidden_characters(text) == 1
+
+
+def test_a_host_with_a_hidden_character_inside_shows_both():
+    labels = marked("https://p\u0430y\u200bpal.com/x")
+
+    assert labels[0].startswith("xn--")
+    assert labels[1] == "U+200B zero width space"
+    assert labels[2].startswith("xn--")
+
+
+def test_a_run_of_blanks_has_one_sign_on_a_page():
+    runs = [reveal.segments(f"a{run}b")[1] for run in ("\n" * 9, " " * 99, "\t" * 30)]
+
+    assert [run.shown for run in runs] == ["⏎", "␠", "⇥"]
+
+
+def test_ascii_looks_like_nothing_else():
+    assert lookalikes.like("a") is None
+    assert lookalikes.like("\u0430") == "a"
