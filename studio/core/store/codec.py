@@ -22,7 +22,7 @@ V = TypeVar("V")
 Step = Callable[[Any], Any]
 COLUMNS = "session_id, seq, position, id, time, actor, evidence, type, payload"
 
-_OPTIONS: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
+_OPTIONS: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False, "check_circular": False}
 _encode = json.JSONEncoder(ensure_ascii=False, **_OPTIONS).encode
 _encode_ascii = json.JSONEncoder(ensure_ascii=True, **_OPTIONS).encode
 _decode = json.JSONDecoder().decode

@@ -64,10 +64,10 @@ class Db:
     async def close(self) -> None:
         """Finish what is queued, close every connection and let the file go."""
         writer, self._writer = self._writer, None
-        if writer is not None:
-            await asyncio.to_thread(writer.close)
         await asyncio.to_thread(self._readers.close)
         await asyncio.to_thread(self._touchers.close)
+        if writer is not None:  # last, as the last to close a SQLite file checkpoints it
+            await asyncio.to_thread(writer.close)
         self._engine.dispose()
         if self._lock is not None:
             self._lock.release()

@@ -94,7 +94,7 @@ def new_id(prefix: str) -> str:
 
 
 class Journal:
-    """The only writer of `events`, and of everything that is derived from them."""
+    """The only writer of `events`, and of everything that is derived from them. One for each Db."""
 
     facts = staticmethod(reading.facts)
     before = staticmethod(reading.before)

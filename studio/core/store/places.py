@@ -23,7 +23,7 @@ except ImportError:
 Kind = Literal["sqlite", "postgresql"]
 MAGIC = b"SQLite format 3\x00"
 BUSY_MILLISECONDS = 5_000
-CHECKPOINT_PAGES = 2_000
+CHECKPOINT_PAGES = 1_000
 WAL_BYTES_KEPT = 64 * 1024 * 1024
 
 SQLITE_ALL = ("foreign_keys=ON", f"busy_timeout={BUSY_MILLISECONDS}")
@@ -218,6 +218,15 @@ def saying_why() -> Iterator[None]:
         if words is None:
             raise
         raise words from error
+
+
+def unsure() -> Unavailable:
+    """The server went away in the middle of a COMMIT."""
+    return Unavailable(
+        "PostgreSQL went away while this was being recorded. It may be there or not: look before "
+        "you try again.",
+        code="store.unsure",
+    )
 
 
 def in_words(error: BaseException) -> StudioError | None:

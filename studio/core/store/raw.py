@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 def driver(conn: sa.Connection) -> Any:
     """The driver's own connection."""
-    return conn.connection.driver_connection
+    return conn.connection.dbapi_connection
 
 
 def put(conn: sa.Connection, statement: str, values: Sequence[Any] = ()) -> int:

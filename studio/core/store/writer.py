@@ -102,7 +102,10 @@ class Writer:
             waiting = [item for item in items if item is not None and not item.future.cancelled()]
             if waiting:
                 self._commit(waiting)
-                self.loop.call_soon_threadsafe(_tell, waiting)
+                with contextlib.suppress(
+                    RuntimeError
+                ):  # the loop has ended: nobody is left to hear
+                    self.loop.call_soon_threadsafe(_tell, waiting)
 
     def _commit(self, items: list[Item]) -> None:
         self.batch_number += 1
@@ -112,7 +115,7 @@ class Writer:
             for item in items:
                 self._do(conn, item, alone=len(items) == 1)
             self._end(conn, moved=self._last != before)
-        except Exception as error:  # noqa: BLE001 - the thread outlives every failure of the store
+        except BaseException as error:  # noqa: BLE001 - the thread outlives every failure
             self._undo(items, error)
             return
         self.state.commits += 1
@@ -151,7 +154,7 @@ class Writer:
         except Exception as error:
             if not _in_transaction(self.kind, conn):
                 raise
-            item.error = error
+            item.error = places.in_words(error) or error
             self._last = before
             raw.put(conn, "ROLLBACK" if alone else "ROLLBACK TO SAVEPOINT item")
         if not alone:
@@ -161,10 +164,19 @@ class Writer:
         if _in_transaction(self.kind, conn):
             if moved:
                 raw.put(conn, "UPDATE positions SET last = ? WHERE id = 1", (self._last,))
-            raw.put(conn, "COMMIT")
+            self._make_durable(conn)
         conn.rollback()  # SQLAlchemy's own idea of a transaction; nothing is open any more
 
-    def _undo(self, items: list[Item], error: Exception) -> None:
+    def _make_durable(self, conn: sa.Connection) -> None:
+        try:
+            raw.put(conn, "COMMIT")
+        except Exception as error:
+            words = places.in_words(error)
+            if words is not None and words.code == "store.unreachable":
+                raise places.unsure() from error
+            raise
+
+    def _undo(self, items: list[Item], error: BaseException) -> None:
         """The store failed: nothing of this batch was recorded, and everyone hears why."""
         words = places.in_words(error) or error
         self.state.last_error = str(words)

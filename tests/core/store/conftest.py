@@ -1,16 +1,17 @@
 """Stores that are migrated and open, of either kind."""
 
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from studio.core import faults
-from studio.core.store import migrate, raw, rows
+from studio.core.store import migrate, raw, rows, tables
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Committed, Journal
@@ -96,10 +97,10 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def migrated_database(postgres_cluster: postgres.Cluster) -> str:
-    """The name of a database that is made once and copied."""
+    """Made once and emptied for every test, which is faster than a copy."""
     url = postgres_cluster.create_database()
     migrate.migrate(url)
-    return url.rpartition("/")[2]
+    return url
 
 
 @pytest.fixture
@@ -110,11 +111,15 @@ def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def server_url(postgres_cluster: postgres.Cluster, migrated_database: str) -> Iterator[str]:
-    """A migrated PostgreSQL store."""
-    url = postgres_cluster.create_database(template=migrated_database)
-    yield url
-    postgres_cluster.drop_database(url)
+def server_url(migrated_database: str) -> str:
+    """A migrated PostgreSQL store, empty."""
+    with psycopg.connect(migrated_database) as conn:
+        conn.execute("SET session_replication_role = replica")  # facts may go, for once
+        for table in tables.metadata.sorted_tables:
+            conn.execute(f"DELETE FROM {table.name}".encode())
+        conn.execute("INSERT INTO positions (id, last) VALUES (1, 0)")
+        conn.execute("UPDATE alembic_version SET version_num = %s", (tables.SCHEMA,))
+    return migrated_database
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -130,9 +135,3 @@ async def store(ready_url: str) -> AsyncIterator[Store]:
     """An open store of either kind."""
     async with opened(ready_url) as store:
         yield store
-
-
-@pytest.fixture
-def open_store() -> Callable[..., Any]:
-    """`async with open_store(url) as store:` for tests that open several."""
-    return opened
