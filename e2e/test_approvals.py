@@ -1,39 +1,170 @@
-"""What an operator comes to do: decide a held call, and see its real effect."""
+"""What an operator comes to do: decide held calls, and see their real effects."""
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from e2e.acts import (
+    PRODUCTION,
+    STAGING,
+    WITHDRAW,
+    approve,
+    begin,
+    card,
+    deny,
+    facts,
+    status,
+    visit,
+    waits,
+)
 from e2e.conftest import SignIn
-from e2e.studio import Studio
-
-STAGING = "Publish 4.2.0 to staging and tell the team."
-PRODUCTION = "Publish 4.2.0 to production for everybody at once."
-
-
-def start(page: Page, studio: Studio, message: str) -> str:
-    """A session that begins with this message, opened; its id."""
-    session_id = studio.api.sessions.start("release-assistant", message=message)["session_id"]
-    page.goto(f"{studio.url}/sessions/{session_id}")
-    return str(session_id)
-
-
-def card(page: Page, tool: str) -> "object":
-    return page.get_by_role("article").filter(has_text=tool)
+from e2e.studio import Studio, until
 
 
 def test_an_approved_call_runs_and_its_effect_is_real(studio: Studio, sign_in: SignIn) -> None:
     page = sign_in(studio)
-    start(page, studio, STAGING)
-    held = card(page, "publish_release")
-    expect(held).to_contain_text('"staging"')
+    visit(page, studio, begin(studio, STAGING))
+    expect(card(page, "publish_release")).to_contain_text('"staging"')
 
-    held.get_by_role("button", name=re.compile("^Approve")).click()
+    approve(card(page, "publish_release"))
+    approve(card(page, "notify_team"))
 
-    told = card(page, "notify_team")
-    expect(told).to_be_visible()
-    told.get_by_role("button", name=re.compile("^Approve")).click()
     expect(page.get_by_text("Done: 4.2.0 is on staging and the team was told.")).to_be_visible()
     page.goto(f"{studio.url}/demo")
     expect(page.locator("#world")).to_contain_text("4.2.0")
     expect(page.locator("#world")).to_contain_text("Version 4.2.0 is on staging.")
+
+
+def test_a_denied_call_never_runs_and_the_agent_takes_up_the_reason(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    page = sign_in(studio)
+    session_id = begin(studio, WITHDRAW)
+    visit(page, studio, session_id)
+
+    deny(card(page, "withdraw_release"), "customers still need it")
+
+    expect(page.locator("#timeline")).to_contain_text("I take up what you said")
+    expect(page.locator("#timeline")).to_contain_text("customers still need it")
+    assert "call.started" not in [fact["type"] for fact in facts(studio, session_id)]
+
+
+def test_edited_arguments_are_checked_shown_and_exactly_what_runs(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    page = sign_in(studio)
+    session_id = begin(studio, PRODUCTION)
+    visit(page, studio, session_id)
+    card(page, "publish_release").get_by_role("link", name=re.compile("^Edit")).click()
+
+    percent = page.get_by_label(re.compile("percent", re.I))
+    percent.fill("1000")
+    page.get_by_role("button", name="Approve edited").click()
+    expect(page.get_by_role("alert")).to_contain_text("percent")
+    expect(percent).to_have_value("1000")
+    percent.fill("10")
+    page.get_by_role("button", name="Show the difference").click()
+    expect(page.get_by_role("complementary")).to_contain_text("1 difference")
+    page.get_by_role("button", name="Approve edited").click()
+
+    until(lambda: status(studio, session_id) == "completed", what="the end of the turn")
+    page.goto(f"{studio.url}/sessions/{session_id}")
+    expect(page.locator("#timeline")).to_contain_text("Published as you changed it")
+    expect(page.locator("#timeline")).to_contain_text('"percent": 10')
+
+
+def test_a_question_is_answered_in_a_form(studio: Studio, sign_in: SignIn) -> None:
+    page = sign_in(studio)
+    visit(page, studio, begin(studio, "Prepare a release, but ask me first."))
+    asked = page.locator("#held article")
+
+    asked.get_by_label("Channel").select_option("production")
+    asked.get_by_label(re.compile("Share of people")).fill("25")
+    asked.get_by_role("button", name=re.compile("Answer|Send")).first.click()
+
+    expect(page.locator("#timeline")).to_contain_text("I will prepare it like this")
+    expect(page.locator("#timeline")).to_contain_text("25")
+
+
+def test_a_call_the_policy_denies_asks_nobody(studio: Studio, sign_in: SignIn) -> None:
+    page = sign_in(studio)
+    visit(page, studio, begin(studio, "Clean up: delete everything."))
+
+    expect(page.locator("#timeline")).to_contain_text("I may not do that here")
+    expect(page.locator("#timeline [data-state=denied]").first).to_be_visible()
+
+
+def test_calls_of_one_step_have_a_line_each(studio: Studio, sign_in: SignIn) -> None:
+    page = sign_in(studio)
+    visit(page, studio, begin(studio, "Compare 4.1.0 and 4.2.0."))
+
+    expect(page.locator("#timeline details.call[data-state=completed]")).to_have_count(4)
+    expect(page.locator("#timeline")).to_contain_text("release-kit 1.2.0")
+
+
+def test_two_operators_decide_and_the_second_is_told_who_was_first(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    ann, bob = sign_in(studio, "ann"), sign_in(studio, "bob", "operator")
+    session_id = begin(studio, WITHDRAW)
+    visit(ann, studio, session_id)
+    visit(bob, studio, session_id)
+    expect(card(bob, "withdraw_release")).to_be_visible()
+    (wait,) = waits(studio, session_id)
+    bob.route("**/live/**", lambda route: route.abort())  # bob's page hears nothing any more
+
+    deny(card(ann, "withdraw_release"), "not today")
+    until(lambda: not waits(studio, session_id), what="ann's decision")
+    bob.get_by_role("button", name=re.compile("^Approve")).first.click()
+
+    expect(bob.get_by_text(re.compile("denied by ann", re.I)).first).to_be_visible()
+    decisions = [f for f in facts(studio, session_id) if f["type"] == "decision.recorded"]
+    assert [fact["payload"]["by"] for fact in decisions] == ["ann"]
+    assert wait["id"]
+
+
+def test_a_double_click_decides_once(studio: Studio, sign_in: SignIn) -> None:
+    page = sign_in(studio)
+    session_id = begin(studio, PRODUCTION)
+    visit(page, studio, session_id)
+
+    card(page, "publish_release").get_by_role("button", name=re.compile("^Approve")).dblclick()
+
+    until(lambda: status(studio, session_id) == "completed", what="the end of the turn")
+    types = [fact["type"] for fact in facts(studio, session_id)]
+    assert types.count("decision.recorded") == 1
+    assert types.count("call.started") == 1
+
+
+def test_the_inbox_shows_cards_of_all_sessions_and_filters_by_the_url(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    begin(studio, WITHDRAW)
+    begin(studio, PRODUCTION)
+    page = sign_in(studio)
+    until(lambda: len(list(studio.api.approvals.list(state="open"))) >= 2, what="two held calls")
+    page.goto(f"{studio.url}/approvals")
+    expect(card(page, "withdraw_release").first).to_be_visible()
+    expect(card(page, "publish_release").first).to_be_visible()
+
+    page.goto(f"{studio.url}/approvals?tool=withdraw_release")
+
+    expect(card(page, "withdraw_release").first).to_be_visible()
+    expect(card(page, "publish_release")).to_have_count(0)
+
+
+def test_a_viewer_sees_no_control_that_changes_anything(studio: Studio, sign_in: SignIn) -> None:
+    session_id = begin(studio, WITHDRAW)
+    page = sign_in(studio, "vera", "viewer")
+    page.goto(f"{studio.url}/sessions/{session_id}")
+    expect(card(page, "withdraw_release")).to_be_visible()
+
+    assert page.locator("main form[method=post]").count() == 0
+    token = page.evaluate("() => document.cookie")
+    answer = page.request.post(
+        f"{studio.url}/sessions/{session_id}/messages",
+        form={"text": "hello"},
+        headers={"Origin": studio.url, "Sec-Fetch-Site": "same-origin"},
+    )
+    assert token == ""
+    assert answer.status == 403
