@@ -34,6 +34,7 @@ from studio.core.store import agents, listings, policies, wakes
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Committed, Journal, LeaseLost
+from studio.core.store.presence import Presence
 from studio.core.tools import platform
 from studio.core.tools.tool import Catalog, Kit, Offered, Result, Tool, ToolError
 
@@ -41,6 +42,7 @@ log = logging.getLogger("studio.worker")
 
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 3.0
+WATCH_SECONDS = 0.3
 POLL_SECONDS = 1.0
 DRAFT_SECONDS = 0.1
 MODEL_SECONDS = 600.0
@@ -71,6 +73,7 @@ class Worker:
         self.db, self.journal, self.feed = db, journal, feed
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
         self.name, self.concurrency = name, concurrency
+        self.presence = Presence(db, name, _ms(LEASE_SECONDS))
         self.holds: dict[str, Hold] = {}
         self._hinted: set[str] = set()
         self._wake = asyncio.Event()
@@ -81,10 +84,16 @@ class Worker:
 
     async def run(self) -> None:
         """Work until cancelled; what is out then is left for the next worker to recover."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._listen(), name="worker.listen")
-            group.create_task(self._heartbeat(), name="worker.heartbeat")
-            await self._claim_forever(group)
+        await self.presence.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._listen(), name="worker.listen")
+                group.create_task(self._heartbeat(), name="worker.heartbeat")
+                if self.db.kind == "postgresql":
+                    group.create_task(self._watch(), name="worker.watch")
+                await self._claim_forever(group)
+        finally:
+            await self.presence.close()
 
     async def close(self) -> None:
         """Let go of providers and tool servers."""
@@ -116,6 +125,19 @@ class Worker:
                     hold.good_until = asked + LEASE_SECONDS
                 elif hold.task is not None and self.clock.monotonic() > hold.good_until:
                     hold.task.cancel()
+
+    async def _watch(self) -> None:
+        """Take over from workers that died: their sessions may move again at once."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            try:
+                freed = await self.presence.free_dead()
+            except Exception:
+                log.exception("The other workers could not be looked at; leases still run out.")
+                continue
+            if freed:
+                self._hinted.update(freed)
+                self._wake.set()
 
     async def _claim_forever(self, group: asyncio.TaskGroup) -> None:
         backlog = True
