@@ -162,7 +162,7 @@ class Settings:
         "Folders of plugins beside the studio's own.")
     http_allow: tuple[str, ...] = _setting(
         "HTTP_ALLOW", "", "host:port, comma between", _addresses,
-        "Private addresses that HTTP tools and models may reach all the same.")
+        "Private addresses that HTTP tools may reach all the same.")
     demo: Literal["on", "off", "auto"] = _setting(
         "DEMO", "auto", "on, off or auto", _one_of("on", "off", "auto"),
         "Whether the demonstration agents are kept; auto adds them to an empty studio.")

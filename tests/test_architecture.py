@@ -20,7 +20,6 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.store": {"studio.core.rules", "studio.core.store", "studio.core.faults"},
     "studio.core.providers": {
         "studio.core.rules", "studio.core.schemas", "studio.core.providers", "studio.core.faults",
-        "studio.core.addresses",
     },
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",

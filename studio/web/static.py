@@ -21,7 +21,9 @@ FOR_GOOD = "public, max-age=31536000, immutable"
 A_WHILE = "public, max-age=300"
 PACKED = ("text/", "image/svg", "application/json")
 TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
-BUNDLE = "css/studio.css"
+STYLES = "css/studio.css"
+SCRIPTS = "js/vendor.js"
+VENDORED = ("htmx", "hx-csp", "hx-sse")  # hx-csp stands before anything that it must guard
 
 
 def folder(name: str) -> Path:
@@ -48,8 +50,10 @@ def href(path: str) -> str:
 
 def find(path: str) -> File | None:
     """The file of that name below `static`, read again when it changed on disk."""
-    if path == BUNDLE:
-        return _bundle(_sheets())
+    if path == STYLES:
+        return _bundle(_sheets(), "text/css")
+    if path == SCRIPTS:
+        return _bundle(_scripts(), "text/javascript")
     if "\0" in path:
         return None
     root = folder("static")
@@ -95,16 +99,24 @@ def _read(path: Path, _changed: int) -> File:
 
 def _sheets() -> tuple[tuple[Path, int], ...]:
     """Every sheet of styles, the one that declares the layers first."""
-    paths = sorted(
-        folder("static").glob("css/*.css"), key=lambda path: (path.stem != "tokens", path)
-    )
+    paths = folder("static").glob("css/*.css")
+    return _dated(*sorted(paths, key=lambda path: (path.stem != "tokens", path)))
+
+
+def _scripts() -> tuple[tuple[Path, int], ...]:
+    """What is vendored, in the order in which it must run."""
+    found = folder("static") / "js" / "vendor"
+    return _dated(*(path for name in VENDORED for path in found.glob(f"{name}-[0-9]*.min.js")))
+
+
+def _dated(*paths: Path) -> tuple[tuple[Path, int], ...]:
     return tuple((path, path.stat().st_mtime_ns) for path in paths)
 
 
 @lru_cache(maxsize=4)
-def _bundle(sheets: tuple[tuple[Path, int], ...]) -> File:
-    """All sheets as one answer: one request in place of one a file."""
-    return _file(b"\n".join(path.read_bytes() for path, _changed in sheets), "text/css")
+def _bundle(files: tuple[tuple[Path, int], ...], media: str) -> File:
+    """Several files as one answer: one request in place of one a file."""
+    return _file(b"\n".join(path.read_bytes() for path, _changed in files), media)
 
 
 def _file(data: bytes, media: str) -> File:
