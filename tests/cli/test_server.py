@@ -1,0 +1,173 @@
+"""Commands about the studio itself, and what they say when it cannot be."""
+
+import json
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from studio import __version__
+from studio.cli.command import parser_of
+from studio.cli.entry import COMMANDS
+from tests.live import Live, live, run
+
+
+def words_of(parser) -> list[str]:
+    return parser.format_help().splitlines()
+
+
+def test_the_version_is_printed():
+    assert run("version").stdout == f"studio {__version__}\n"
+    assert json.loads(run("version", "--json").stdout) == {"version": __version__}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: f"{one.group} {one.name}".strip())
+def test_every_command_helps_with_an_example(command, capsys):
+    parser = parser_of(COMMANDS)
+
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args([*filter(None, [command.group]), command.name, "--help"])
+
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert f"example:\n  {command.example}" in said
+    assert "--json" in said
+
+
+def test_an_unknown_command_is_told_those_that_are():
+    done = run("approve")
+
+    assert done.returncode == 2
+    assert "approvals" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_faulty_settings_are_told_all_at_once():
+    done = run("migrate", STUDIO_PORT="x", STUDIO_DEMO="maybe")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "studio: 2 settings are wrong:\n"
+        "  STUDIO_PORT must be a whole number from 0 to 65535, not 'x'.\n"
+        "  STUDIO_DEMO must be on, off or auto, not 'maybe'.\n"
+    )
+
+
+def test_a_misspelt_setting_is_told(tmp_path: Path):
+    done = run("migrate", STUDIO_DATA=str(tmp_path), STUDIO_PROT="1")
+
+    assert done.returncode == 0
+    assert "STUDIO_PROT is not a setting" in done.stderr
+    assert "STUDIO_PORT" in done.stderr
+
+
+def test_the_database_is_brought_up_to_date(tmp_path: Path):
+    first = run("migrate", STUDIO_DATA=str(tmp_path / "new"))
+    again = run("migrate", "--json", STUDIO_DATA=str(tmp_path / "new"))
+
+    assert first.returncode == again.returncode == 0
+    assert json.loads(again.stdout)["revision"] in first.stdout
+
+
+def test_doctor_looks_at_a_running_studio(studio: Live):
+    done = studio.run("doctor")
+
+    assert done.returncode == 0
+    assert "store" in done.stdout
+    assert all(check["ok"] for check in json.loads(studio.run("doctor", "--json").stdout))
+
+
+def test_a_sign_in_link_is_printed_alone_on_standard_output(studio: Live):
+    done = studio.run("login", "--person", "ann", "--role", "viewer")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"{studio.url}/sign-in/")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_a_taken_port_is_one_paragraph(studio: Live, tmp_path: Path):
+    port = studio.url.rpartition(":")[2]
+
+    done = run("up", "--port", port, STUDIO_DATA=str(tmp_path), STUDIO_DEMO="off")
+
+    assert done.returncode == 1
+    assert "STUDIO_PORT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_database_in_use_is_one_paragraph(studio: Live):
+    done = studio.run("up", "--port", "0")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("studio: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_data_folder_that_cannot_be_is_one_paragraph(tmp_path: Path):
+    (tmp_path / "file").touch()
+
+    done = run("up", "--port", "0", STUDIO_DATA=str(tmp_path / "file" / "data"))
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert str(tmp_path) in done.stderr
+
+
+def test_an_open_key_file_is_refused_with_what_to_do(tmp_path: Path):
+    (tmp_path / "studio.key").write_text("0" * 64)
+    (tmp_path / "studio.key").chmod(0o644)
+
+    done = run("up", "--port", "0", STUDIO_DATA=str(tmp_path), STUDIO_DEMO="off")
+
+    assert done.returncode == 1
+    assert "chmod 600" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_interrupting_ends_it_without_a_word_too_many(tmp_path: Path):
+    with live(tmp_path / "data") as running:
+        running.process.send_signal(signal.SIGINT)
+        running.process.wait(timeout=20)
+
+    assert "Traceback" not in (tmp_path / "data.log").read_text()
+
+
+def test_a_command_without_a_studio_says_how_to_start_one(tmp_path: Path):
+    done = run("sessions", "list", STUDIO_DATA=str(tmp_path))
+
+    assert done.returncode == 1
+    assert "studio up" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_studio_that_does_not_answer_is_one_paragraph(tmp_path: Path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        done = run(
+            "keys", "list", STUDIO_DATA=str(tmp_path), STUDIO_API_KEY="stk_x",
+            STUDIO_URL=f"http://127.0.0.1:{port}",
+        )  # fmt: skip
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("studio: No answer from http://127.0.0.1:")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_key_file_that_others_can_read_is_not_used(tmp_path: Path):
+    path = tmp_path / "cli.key"
+    path.write_text("stk_x")
+    path.chmod(0o644)
+
+    done = run("keys", "list", STUDIO_DATA=str(tmp_path))
+
+    assert done.returncode == 1
+    assert "can be read by others" in done.stderr
+
+
+def test_a_bad_key_is_told(studio: Live):
+    done = studio.run("sessions", "list", STUDIO_API_KEY="stk_bad", STUDIO_URL=studio.url)
+
+    assert done.returncode == 1
+    assert done.stderr == "studio: This application key is not known, or was revoked.\n"
