@@ -55,7 +55,7 @@ def server(source: Source, settings: Mapping[str, str], data: Path) -> Server:
         timeout = _timeout(entry.get("timeout", DEFAULT_TIMEOUT))
         if transport == "stdio":
             launch = _launch(source, settings, data)
-            destination = " ".join(str(part) for part in entry["command"])
+            destination = _command_words(source)
             return Server(
                 name=name, destination=destination, timeout=timeout, launch=launch, mask=mask
             )
@@ -68,6 +68,12 @@ def server(source: Source, settings: Mapping[str, str], data: Path) -> Server:
     except http.BadTool as wrong:
         raise BadServer(f"{name}: {wrong}") from None
     raise BadServer(f"{name}: there is no transport {transport}; it is stdio or http.")
+
+
+def _command_words(source: Source) -> str:
+    """The command as a person can check it; the same on every machine, as a digest must be."""
+    command = " ".join(str(part) for part in source.entry["command"])
+    return command.replace("${python}", "python").replace("${plugin}", source.folder.name)
 
 
 def _launch(source: Source, settings: Mapping[str, str], data: Path) -> Launch:
