@@ -3,13 +3,16 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from studio.core import schemas
 from studio.web import forms
 from studio.web.forms import pairs
 from tests.web.form_cases import RELEASE, VALUE, by_path, drawn, one_field, sent
+
+# Drawing cases is slow on a busy machine; that says nothing of what is tested.
+STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 # There and back -----------------------------------------------------------------------------------
 
@@ -72,7 +75,7 @@ CASES = st.recursive(scalar_schemas(), lambda inner: objects(inner) | arrays(inn
 
 
 @given(CASES)
-@settings(deadline=None, max_examples=300)
+@settings(STEADY, max_examples=300)
 def test_what_a_browser_sends_of_a_drawn_value_is_that_value(case):
     schema, value = case
     assert schemas.errors(schema, value) == {}
@@ -84,7 +87,7 @@ def test_what_a_browser_sends_of_a_drawn_value_is_that_value(case):
 
 
 @given(CASES)
-@settings(deadline=None, max_examples=100)
+@settings(STEADY, max_examples=100)
 def test_a_form_that_is_drawn_again_is_the_same_form(case):
     schema, value = case
     once = forms.again(schema, drawn(forms.fields(schema, value)))
@@ -97,7 +100,7 @@ def test_a_form_that_is_drawn_again_is_the_same_form(case):
     "_more:arguments", "arguments.rollout.percent", "_add:arguments.to", "_remove:arguments.to[0]",
     "_remove:arguments", "_add:", "arguments.to[0]",
 ]), TEXTS), max_size=12))  # fmt: skip
-@settings(deadline=None, max_examples=200)
+@settings(STEADY, max_examples=200)
 def test_whatever_is_sent_is_answered(made):
     value, errors, action = forms.read(RELEASE, made)
 

@@ -107,17 +107,20 @@ def json_fault(value: object) -> str | None:
         item, depth = stack.pop()
         if depth > DEEPEST:
             return f"is nested more than {DEEPEST} levels deep"
-        if isinstance(item, Mapping):
-            stack += [(part, depth + 1) for pair in item.items() for part in pair]
-            if not all(isinstance(key, str) for key in item):
-                return "has a name that is not text"
-        elif isinstance(item, list):
-            stack += [(part, depth + 1) for part in item]
+        if isinstance(item, Mapping) and not all(isinstance(key, str) for key in item):
+            return "has a name that is not text"
+        if isinstance(item, Mapping | list):
+            size += 2 + 2 * len(item)  # brackets, and at least a character and a comma each
         elif fault := _scalar_fault(item):
             return fault
-        size += len(json.dumps(item)) + 1 if isinstance(item, str | int | float) else 3
+        else:
+            size += len(json.dumps(item)) - 1
         if size > LARGEST:
             return f"is larger than {LARGEST:,} bytes"
+        if isinstance(item, Mapping):
+            stack += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, list):
+            stack += [(part, depth + 1) for part in item]
     return None
 
 

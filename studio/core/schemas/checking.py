@@ -34,16 +34,15 @@ def problem(schema: object, *, foreign: bool = False) -> str | None:
     A `foreign` schema (a tool server's own) may hold patterns that could take too long: they are
     never run here, and left to the server.
     """
-    if not isinstance(schema, Mapping | bool):
-        return "must be an object (a JSON Schema)."
-    if depth_over(schema, DEEPEST):
-        return f"is nested more than {DEEPEST} levels deep."
-    return _problem(_Keyed(schema), foreign)
+    keyed = _keyed(schema)
+    return keyed if isinstance(keyed, str) else _problem(keyed, foreign)
 
 
 def errors(schema: object, value: object) -> dict[str, str]:
     """What does not fit, by dotted path, in plain sentences; at most `MOST_ERRORS`. {} is a fit."""
-    if fault := problem(schema, foreign=True):
+    keyed = _keyed(schema)
+    fault = keyed if isinstance(keyed, str) else _problem(keyed, True)
+    if fault is not None or isinstance(keyed, str):
         return {"": f"cannot be checked, because its schema {fault}"}
     if depth_over(value, DEEPEST):
         return {"": f"is nested more than {DEEPEST} levels deep."}
@@ -51,7 +50,7 @@ def errors(schema: object, value: object) -> dict[str, str]:
         return {"": f"has a name of more than {LONGEST_NAME:,} characters."}
     found: dict[str, str] = {}
     try:
-        for error in _faults(_Keyed(schema), value, 10 * MOST_ERRORS):
+        for error in _faults(keyed, value, 10 * MOST_ERRORS):
             for path, sentence in words.of(error):
                 found.setdefault(path, sentence)
             if len(found) >= MOST_ERRORS:
@@ -104,6 +103,15 @@ class _Keyed:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Keyed) and self.key == other.key
+
+
+def _keyed(schema: object) -> _Keyed | str:
+    """The schema to look up, or what is wrong with its outer shape."""
+    if not isinstance(schema, Mapping | bool):
+        return "must be an object (a JSON Schema)."
+    if depth_over(schema, DEEPEST):
+        return f"is nested more than {DEEPEST} levels deep."
+    return _Keyed(schema)
 
 
 @lru_cache(maxsize=1_024)

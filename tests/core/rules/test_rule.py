@@ -73,7 +73,7 @@ def test_odd_but_good_globs_are_taken(glob):
 
 
 @given(st.lists(RULES, max_size=4))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, derandomize=True, max_examples=100)
 def test_what_was_dumped_is_parsed_back(rules):
     parsed, _ = policy.parse(rules)
 
