@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
+
 from studio.core.reader import Reader
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Unavailable
@@ -25,6 +27,7 @@ RIGHTS_SECONDS = 1.0
 
 Key = tuple[str, str]
 FOLLOWER: Key = ("follow", "")
+ENDING: Key = ("ending", "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +74,7 @@ class Viewer:
 class Topic:
     """Something that grows. Subclasses say what is new; `pace` is the least time between looks."""
 
-    pace = 0.02
+    pace = 0.005
     nap: float | None = None  # seconds after which to look even if nobody rang
 
     def __init__(self, reader: Reader) -> None:
@@ -132,6 +135,7 @@ class Hub:
         self._viewers: set[Viewer] = set()
         self._rights: dict[str, Rights] = {}
         self._hears = asyncio.Event()
+        self.ending = anyio.Event()  # set by whoever learns first that the server stops
 
     @asynccontextmanager
     async def watch(self, *keys: Key) -> AsyncIterator[tuple[Viewer, list[Topic]]]:
@@ -140,6 +144,7 @@ class Hub:
         self._viewers.add(viewer)
         try:
             self._keep(FOLLOWER, self._follow)
+            self._keep(ENDING, self._close_at_the_end)
             await self._hears.wait()  # before any topic reads where it stands
             topics = [self._join(key, viewer) for key in keys]
             for topic in topics:
@@ -151,6 +156,7 @@ class Hub:
                 self._part(key, viewer)
             if not self._viewers:
                 self._end(FOLLOWER)
+                self._end(ENDING)
 
     async def still(self, secret: str) -> Person | None:
         """Who this sign-in belongs to now; None once it has ended."""
@@ -171,6 +177,10 @@ class Hub:
             viewer.leave()
         for key in tuple(self._tasks):
             self._end(key)
+
+    async def _close_at_the_end(self) -> None:
+        await self.ending.wait()
+        self.close()
 
     async def _follow(self) -> None:
         """Ring the topics whose sessions grew, for as long as anybody looks."""

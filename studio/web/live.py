@@ -54,7 +54,10 @@ def answer(request: Request, *keys: Key) -> EventSourceResponse:
     counts: Key = ("pending", _scope(request.state.person))
     told = stream(request.app.state.hub, request.state.secret, (*keys, counts), after)
     # our own `beat` says that we live: comments are not seen by the page
-    return EventSourceResponse(told, ping=0, sep="\n", send_timeout=30)
+    return EventSourceResponse(
+        told, ping=0, sep="\n", send_timeout=30, shutdown_event=request.app.state.hub.ending,
+        shutdown_grace_period=1,
+    )  # fmt: skip
 
 
 async def stream(

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,6 +44,8 @@ def middleware(settings: WebSettings) -> list[Middleware]:
     """The whole stack, outermost first."""
     return [
         Middleware(StrictHeaders, https=settings.secure),
+        # what a page keeps secret is made anew for each answer, so its size tells nothing
+        Middleware(GZipMiddleware, minimum_size=1_024, compresslevel=5),
         Middleware(KnownHosts, settings=settings),
         Middleware(BoundedBodies),
         Middleware(OwnOrigin, https=settings.secure),

@@ -129,14 +129,12 @@ class SessionTopic(Topic):
 
     async def _told(self, facts: list[e.Fact], *, since: int) -> Chunk:
         regions = frozenset[str]().union(*(REGIONS[type(fact.event)] for fact in facts))
-        html = ""
-        if "timeline" in regions:
-            effects, seqs = _dirty(facts)
-            lines = await self.reader.lines(LOOKER, self.session_id, effects, seqs)
-            html += lines_partial(lines, self._agent, since=since)
-        if "header" in regions:
-            view = await self.reader.session(LOOKER, self.session_id)
-            html += header_partial(view)
+        effects, seqs = _dirty(facts)
+        lines, view = await asyncio.gather(
+            self.reader.lines(LOOKER, self.session_id, effects, seqs),
+            self.reader.session(LOOKER, self.session_id),
+        )
+        html = lines_partial(lines, self._agent, since=since) + header_partial(view)
         if "draft" in regions:
             html += draft_partial(None)
             self._draft, self._written = None, _written(facts) or self._written
