@@ -79,8 +79,9 @@ def outcome(condition: Condition, arguments: object, *, every: bool) -> Outcome:
     """What it says of these arguments. `every`: all elements of `[*]` must hold, not just one."""
     found = _found(arguments, condition.path)
     if condition.op == "exists":
-        is_there = any(value is not _MISSING for value in found)
-        return Outcome(holds=is_there is condition.value)
+        given = [value is not _MISSING for value in found] or [False]
+        claims = [is_there is condition.value for is_there in given]
+        return Outcome(holds=all(claims) if every else any(claims))
     if not found:
         return Outcome(holds=None, why=f"{condition.field} has no element")
     if len(found) > MOST_ELEMENTS:

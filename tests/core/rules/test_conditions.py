@@ -86,6 +86,23 @@ def test_one_element_that_cannot_be_compared_makes_it_unknown():
     assert outcome("to[*]", "equals", "a", arguments, every=True).holds is None
 
 
+@pytest.mark.parametrize(
+    "arguments,value,any_holds,every_holds",
+    [
+        ({"to": [{"x": 1}, {"x": 2}]}, True, True, True),
+        ({"to": [{"x": 1}, {}]}, True, True, False),
+        ({"to": [{"x": 1}, {}]}, False, True, False),
+        ({"to": [{}, {}]}, False, True, True),
+        ({"to": []}, True, False, False),
+        ({"to": []}, False, True, True),
+        ({}, True, False, False),
+    ],
+)
+def test_being_given_is_asked_of_any_or_of_every_element(arguments, value, any_holds, every_holds):
+    assert outcome("to[*].x", "exists", value, arguments).holds is any_holds
+    assert outcome("to[*].x", "exists", value, arguments, every=True).holds is every_holds
+
+
 def test_an_empty_array_is_nothing_to_compare():
     assert outcome("to[*]", "equals", "b", {"to": []}).holds is None
     assert outcome("to[*]", "equals", "b", {"to": []}, every=True).holds is None
