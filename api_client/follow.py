@@ -13,6 +13,7 @@ from api_client.retry import Retries, is_passing
 from api_client.shapes import Event
 from api_client.stream import Decoder
 
+PATIENCE = 3  # who follows waits longer than who asks: a server that restarts comes back
 QUIET_SECONDS = 45.0  # the server says something every 15
 
 
@@ -54,7 +55,7 @@ class Following:
         elif not is_passing(error):
             raise error
         self._failures += 1
-        if self._failures > self.retries.most:
+        if self._failures > PATIENCE * self.retries.most:
             raise error
         if self._failures == 1 and self._decoder.retry is not None:
             return min(self.retries.longest, self._decoder.retry / 1000)

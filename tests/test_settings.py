@@ -189,6 +189,19 @@ def test_listening_everywhere_is_reached_by_loopback(tmp_path):
     assert read(tmp_path, STUDIO_HOST="::").url == "http://[::1]:8321"
 
 
+def test_this_machine_reaches_its_studio_without_the_public_name(tmp_path):
+    settings = read(tmp_path, STUDIO_URL="https://studio.example", STUDIO_HOST="0.0.0.0")
+
+    assert settings.own_url == "http://127.0.0.1:8321"
+    assert read(tmp_path, STUDIO_HOST="::").own_url == "http://[::1]:8321"
+
+
+def test_this_machine_is_answered_whatever_the_names_are(tmp_path):
+    settings = read(tmp_path, STUDIO_HOSTS="studio.example", STUDIO_HOST="0.0.0.0")
+
+    assert settings.allows_host("127.0.0.1:8321")
+
+
 def test_every_setting_has_a_sentence_and_a_name_of_its_own():
     for setting in Settings.SETTINGS:
         assert setting.words.endswith(".")

@@ -151,6 +151,18 @@ def test_a_broken_stream_is_taken_up_where_it_broke():
     assert script.pauses == [0.05, 0.4]
 
 
+def test_a_stream_is_given_up_after_a_while():
+    script = Script(*[httpx.ConnectError("down") for _ in range(13)])
+    with (
+        Client("http://x", transport=httpx.MockTransport(script), sleep=script.pauses.append) as c,
+        pytest.raises(NotReached),
+    ):
+        next(c.sessions.follow("s"))
+
+    assert len(script.pauses) == 12
+    assert 60 < sum(script.pauses) < 180
+
+
 def test_a_stream_that_is_refused_is_not_tried_again():
     script = Script(httpx.Response(404, json={"error": {"code": "x", "message": "No."}}))
     with (
