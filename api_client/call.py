@@ -73,8 +73,8 @@ def given(**fields: object) -> dict[str, Any]:
 
 
 def part(text: str) -> str:
-    """A part of a path, whatever is in it."""
-    return quote(text, safe="")
+    """A part of a path, whatever is in it; dots alone would lead elsewhere."""
+    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 
 def tag(text: object) -> str:

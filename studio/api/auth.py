@@ -25,8 +25,8 @@ PEOPLE_REMEMBERED = 10_000
 class Rates:
     """What one key may ask for: so many requests a second, so many at once, so many streams."""
 
-    a_second: float = 200.0
-    at_once: int = 1_000
+    a_second: float = 500.0
+    at_once: int = 2_000
     streams: int = 100
 
 

@@ -5,6 +5,7 @@ value is what `openapi` describes, so the document cannot say anything else than
 """
 
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -141,15 +142,9 @@ def _query(request: Request, shape: type[Any]) -> Any:
     pairs = request.query_params.multi_items()
     texts = dict(pairs)
     if len(texts) != len(pairs):
-        raise Invalid(
-            "A part of the query is given twice.",
-            fields={name: "is given twice" for name in texts if _times(pairs, name) > 1},
-        )
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise Invalid("A part of the query is given twice.", fields={twice[:60]: "is given twice"})
     return shapes.parse_texts(shape, texts)
-
-
-def _times(pairs: list[tuple[str, str]], name: str) -> int:
-    return sum(1 for given, _ in pairs if given == name)
 
 
 async def _body(request: Request, endpoint: Endpoint[Any, Any]) -> Any:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import math
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
@@ -150,9 +151,10 @@ def _too_large() -> TooLarge:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)[:60]
-        raise Invalid(f"The key {twice!r} is given twice in one object.", code="body.double_key")
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise Invalid(
+            f"The key {twice[:60]!r} is given twice in one object.", code="body.double_key"
+        )
     return found
 
 

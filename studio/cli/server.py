@@ -15,11 +15,13 @@ QUIET = ("httpx", "httpcore", "mcp", "openai", "uvicorn.error", "alembic", "sse_
 
 def serve(context: Context) -> None:
     """Answer people and programs; another process moves the sessions."""
+    _tell_sqlite(context, "moves its sessions")
     _run(context, web=True, work=False, demo=False)
 
 
 def work(context: Context) -> None:
     """Move sessions; another process answers."""
+    _tell_sqlite(context, "answers people")
     _run(context, web=False, work=True, demo=False)
 
 
@@ -90,6 +92,13 @@ def _run(context: Context, *, web: bool, work: bool, demo: bool) -> None:
             context.terminal.say("Another link: studio login. Stop: Ctrl-C.")
 
     app.serve(settings, web=web, work=work, demo=demo, ready=ready)
+
+
+def _tell_sqlite(context: Context, what: str) -> None:
+    """One process alone may open a SQLite file, so the other half will not come."""
+    if context.settings.database_url.startswith("sqlite"):
+        words = f"With SQLite no other process {what}; `studio up` does both."
+        context.terminal.warn(words)
 
 
 def _settings(context: Context) -> Settings:

@@ -62,12 +62,12 @@ def start(context: Context) -> None:
             given.agent, title=given.title, private=given.private,
             message=None if given.message is None else _text(given.message),
         )  # fmt: skip
-        if not given.follow and context.as_json:
-            context.terminal.json(started)
-        elif not given.follow:
-            context.terminal.say(started["session_id"])
-        elif started["turn_id"] is not None:
+        if given.follow and started["turn_id"] is not None:
             _follow(context, studio, started["session_id"], started["turn_id"], after=0)
+        elif context.as_json:
+            context.terminal.json(started)
+        else:
+            context.terminal.say(started["session_id"])
 
 
 def send(context: Context) -> None:

@@ -1,7 +1,10 @@
 """Whatever is asked, the answer is JSON, with a status that fits and a request id."""
 
+import asyncio
+
 import pytest
 
+from studio.api import wire
 from studio.api.routes import ENDPOINTS
 from tests.api.conftest import Studio
 
@@ -111,6 +114,19 @@ async def test_a_body_that_goes_on_for_ever_is_cut(studio: Studio):
     assert read < 3 * 1024 * 1024
 
 
+async def test_a_body_that_never_comes_is_given_up(studio: Studio, monkeypatch):
+    monkeypatch.setattr(wire, "BODY_SECONDS", 0.05)
+
+    async def silent():
+        yield b"{"
+        await asyncio.Event().wait()
+
+    headers = {"Content-Type": "application/json"}
+    response = await fault(studio, "POST", "/v1/sessions", content=silent(), headers=headers)
+
+    assert (response.status_code, response.json()["error"]["code"]) == (408, "body.slow")
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8321", "localhost:1"])
 async def test_a_host_that_is_not_ours_is_not_answered(studio: Studio, host):
     response = await fault(studio, "GET", "/v1/agents", headers={"Host": host})
@@ -155,23 +171,46 @@ async def test_a_head_request_has_no_body(studio: Studio):
     assert response.status_code == 200
 
 
+BODIES = {
+    "start_session": {"agent": "helper"}, "send_message": {"text": "hi"},
+    "deny_and_send": {"text": "hi"}, "cancel_turn": {}, "decide_approval": {"choice": "deny"},
+    "save_agent": {}, "save_policy": {"rules": []}, "make_key": {"name": "a"},
+}  # fmt: skip
+
+
+async def asked(studio: Studio, endpoint, person: str, **parts: str):
+    """The answer of an endpoint to a request that is sound but for who asks and what about."""
+    more = {"json": BODIES[endpoint.name]} if endpoint.name in BODIES else {}
+    tag = '"' + "0" * 64 + '"' if endpoint.name == "decide_approval" else '"1"'
+    path = "/v1" + endpoint.path.format(**parts)
+    return await studio.raw(endpoint.method, path, person=person, headers={"If-Match": tag}, **more)
+
+
+ABOUT_ONE = [one for one in ENDPOINTS if "{id}" in one.path and not one.path.startswith("/keys")]
+
+
+async def test_what_is_somebody_elses_is_answered_as_what_never_was(studio: Studio):
+    wait = await studio.held(private=True)
+    never = "0" * 26
+
+    for one in ABOUT_ONE:
+        is_wait = one.path.startswith("/approvals")
+        theirs = {"id": wait["id" if is_wait else "session_id"], "call_id": wait["effect_id"]}
+        nobodys = {"id": f"wai_{never}" if is_wait else f"ses_{never}", "call_id": "eff_x"}
+
+        found = await asked(studio, one, "dora", **theirs)
+        missing = await asked(studio, one, "dora", **nobodys)
+
+        assert found.status_code == 404, one.name
+        assert found.json() == missing.json(), one.name
+
+
 VERBS = [one for one in ENDPOINTS if one.method != "GET" and one.name != "dry_run_policy"]
 
 
 @pytest.mark.parametrize("endpoint", VERBS, ids=[one.name for one in VERBS])
 async def test_a_viewer_changes_nothing_anywhere(studio: Studio, endpoint):
-    bodies = {
-        "start_session": {"agent": "helper"}, "send_message": {"text": "hi"},
-        "deny_and_send": {"text": "hi"}, "cancel_turn": {}, "decide_approval": {"choice": "deny"},
-        "save_agent": {}, "save_policy": {"rules": []}, "make_key": {"name": "a"},
-    }  # fmt: skip
-    path = "/v1" + endpoint.path.replace("{id}", "x").replace("{name}", "helper")
-    more = {} if endpoint.method == "DELETE" else {"json": bodies[endpoint.name]}
-    tag = '"' + "0" * 64 + '"' if endpoint.name == "decide_approval" else '"1"'
-
-    response = await studio.raw(
-        endpoint.method, path, person="charlie", headers={"If-Match": tag}, **more
-    )
+    response = await asked(studio, endpoint, "charlie", id="x", name="helper")
 
     assert response.status_code == 403
 

@@ -111,6 +111,10 @@ def test_an_unknown_name_is_shown_without_what_it_could_do():
     assert list(faults({"name": "a", "\x1b[2J": 1})) == ["\\u001b[2J"]
 
 
+def test_a_flood_of_unknown_fields_is_answered_with_a_few():
+    assert len(faults({str(number): 0 for number in range(100_000)})) == 21
+
+
 def test_a_query_gives_texts_and_gets_numbers():
     assert shapes.parse_texts(Leaf, {"size": "3"}) == Leaf(size=3)
 

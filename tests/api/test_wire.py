@@ -65,5 +65,11 @@ def test_a_refusal_never_repeats_more_than_a_little_of_the_body():
     assert len(error.message) < 200
 
 
+def test_a_hundred_thousand_keys_are_looked_through_once():
+    names = ", ".join(f'"{number}": 0' for number in range(100_000))
+
+    assert refusal(f'{{{names}, "7": 1}}'.encode()).code == "body.double_key"
+
+
 def test_a_problem_carries_its_own_status():
     assert status_of(Problem(418, "teapot", "Short and stout.")) == 418

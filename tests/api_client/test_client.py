@@ -6,7 +6,16 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from api_client import AsyncClient, Client, NotReached, Unavailable, errors, keys, sessions
+from api_client import (
+    AsyncClient,
+    Client,
+    NotReached,
+    Unavailable,
+    agents,
+    errors,
+    keys,
+    sessions,
+)
 from api_client.call import Call
 from tests.live import Live
 
@@ -59,6 +68,20 @@ async def test_a_call_is_sent_as_it_is_described(blocking: bool):
     assert request.headers["authorization"] == "Bearer k"
     assert request.headers["idempotency-key"] == "k1"
     assert json.loads(request.content) == {"text": "hé"}
+
+
+@both
+@pytest.mark.parametrize("name", ["..", ".", "a/../../keys", "a?b#c", "é"])
+async def test_no_name_leads_out_of_its_place_in_the_path(blocking: bool, name: str):
+    script = Script(httpx.Response(200, json={}))
+
+    await do(script, agents.show(name), blocking=blocking)
+
+    (request,) = script.requests
+    path = request.url.raw_path.decode()
+    assert path.startswith("/v1/agents/")
+    assert path.count("/") == 3
+    assert "?" not in path
 
 
 @both
