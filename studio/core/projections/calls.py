@@ -148,10 +148,9 @@ def one(conn: sa.Connection, person: Person, effect_id: str) -> CallRow:
     return of(row)
 
 
-def full(conn: sa.Connection, session_id: str, effects: Sequence[str]) -> dict[str, CallRow]:
-    """These effects of a session with their contents, by id. The caller has checked the person."""
+def full(conn: sa.Connection, effects: Sequence[str]) -> dict[str, CallRow]:
+    """These effects with contents, by id: one statement. The caller has checked the person."""
     if not effects:
         return {}
-    query = sa.select(*FULL).where(f.id.in_(effects))
-    rows = [of(row) for row in sessions.rows(conn, query)]
-    return {row.id: row for row in rows if row.session_id == session_id}
+    rows = sessions.rows(conn, sa.select(*FULL).where(f.id.in_(effects)))
+    return {row["c_id"]: of(row) for row in rows}

@@ -95,7 +95,7 @@ def window(
     more, found = len(found) > count, found[:count]
     if after is None:
         found.reverse()
-    lines = _made(conn, session_id, found)
+    lines = _made(conn, found)
     return Timeline(
         lines=tuple(lines),
         has_earlier=more if after is None else bool(head["earlier"]),
@@ -124,7 +124,7 @@ def some(
             for row in sessions.rows(conn, query)
             if row["line"] and row["session_id"] == session_id
         }
-    return _made(conn, session_id, [found[seq] for seq in sorted(found)])
+    return _made(conn, [found[seq] for seq in sorted(found)])
 
 
 def _outside(before: int | None, after: int | None) -> list[sa.ColumnElement[Any]]:
@@ -141,10 +141,10 @@ def _lines() -> sa.Select[Any]:
     ).join_from(tables.events, tables.turns, t.id == c.turn_id)
 
 
-def _made(conn: sa.Connection, session_id: str, found: Sequence[sa.RowMapping]) -> list[Line]:
+def _made(conn: sa.Connection, found: Sequence[sa.RowMapping]) -> list[Line]:
     """Lines with the calls and waits they show: two statements."""
     proposed = [row["effect_id"] for row in found if row["type"] == e.CallProposed.TYPE]
-    of_effects = calls.full(conn, session_id, proposed)
+    of_effects = calls.full(conn, proposed)
     of_waits = waits.newest_of(conn, of_effects)
     return [_line(row, of_effects, of_waits) for row in found]
 

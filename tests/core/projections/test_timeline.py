@@ -175,6 +175,22 @@ async def test_windows_before_and_after_join_without_gap_or_overlap(
     assert [w.has_later for w in (newest, middle, oldest, again)] == [False, True, True, True]
 
 
+async def test_last_window_knows_that_there_is_more_before_it_and_nothing_behind(
+    story: Story, reader: Reader, bob: Person
+) -> None:
+    session_id = await talk(story, 2)
+    whole = await reader.timeline(bob, session_id)
+
+    last = await reader.timeline(bob, session_id, after=whole.lines[-2].seq)
+    beyond = await reader.timeline(bob, session_id, after=whole.seq)
+    from_the_start = await reader.timeline(bob, session_id, after=1)
+
+    assert last.lines == whole.lines[-1:]
+    assert [(w.has_earlier, w.has_later) for w in (last, beyond, from_the_start)] == [
+        (True, False), (True, False), (False, False),
+    ]  # fmt: skip
+
+
 async def test_window_tells_the_newest_fact_of_the_session_as_its_cursor(
     story: Story, reader: Reader, bob: Person
 ) -> None:

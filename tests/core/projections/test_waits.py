@@ -6,7 +6,7 @@ from studio.core.projections.waits import Asked
 from studio.core.reader import Pending, Reader
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid
-from tests.core.projections.story import MCP, Story
+from tests.core.projections.story import MCP, START, Story
 
 HOUR = 3_600_000
 
@@ -65,9 +65,9 @@ async def test_pages_of_closed_waits_part_those_of_one_moment_by_id(
     story: Story, reader: Reader, bob: Person
 ) -> None:
     for number in range(3):
+        story.clock.told = START  # so that all close at the same time
         held = await story.held(f"Session {number}")
         await story.decide(held[0], held[2], "approve")
-        story.clock.told -= 5_000 + number * 1_000  # closed at the same time
 
     first = await reader.waits(bob, state="closed", limit=2)
     second = await reader.waits(bob, state="closed", limit=2, cursor=first.next)
@@ -143,6 +143,7 @@ async def test_timers_stand_on_nobody_and_are_listed_when_asked_for(
     assert (await reader.waits(bob)).items == ()
     assert len((await reader.waits(bob, kind="timer")).items) == 1
     assert (await reader.pending(bob)).total == 0
+    assert (await reader.home(bob, since=START)).oldest_wait is None
 
 
 async def test_everything_that_stands_on_people_is_counted_by_kind(
