@@ -55,7 +55,7 @@ def test_the_api_does_what_its_document_says(studio: Live, tmp_path: Path):
     done = subprocess.run(
         [str(Path(sys.executable).with_name("st")), "--config-file", str(CONFIG), "run",
          f"{studio.url}/v1/openapi.json", *options],
-        capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False,
+        capture_output=True, text=True, cwd=tmp_path, timeout=180, check=False,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """A running studio for the commands to ask, with one agent whose only tool is held."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,8 +42,3 @@ def hold(studio: Live, message: str) -> Approval:
             if event["type"] == "wait.opened":
                 break
         return next(client.approvals.list(session=session_id))
-
-
-def key_file(folder: Path) -> Path:
-    """Where a studio leaves the key of its machine's commands."""
-    return folder / "cli.key"

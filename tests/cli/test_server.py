@@ -13,10 +13,6 @@ from studio.cli.entry import COMMANDS
 from tests.live import Live, live, run
 
 
-def words_of(parser) -> list[str]:
-    return parser.format_help().splitlines()
-
-
 def test_the_version_is_printed():
     assert run("version").stdout == f"studio {__version__}\n"
     assert json.loads(run("version", "--json").stdout) == {"version": __version__}
