@@ -6,6 +6,7 @@ late, does no harm; the id stands on the last message of a batch.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,6 +22,7 @@ LOOKER = Person(
     id="studio", role="admin"
 )  # reads what is shared; each viewer's rights are their own
 WINDOW = 500  # facts that are replayed; a larger gap gets snapshots
+OFTEN, OFTEN_SECONDS = 20, 10.0  # looks at a list in this time are many
 DRAFT_SECONDS = 0.1  # the least time between two drafts
 CALL = ("call.", "wait.", "decision.")
 
@@ -152,7 +154,7 @@ class SessionTopic(Topic):
 class PendingTopic(Topic):
     """How much waits for people, as one person (or any admin) may know it. It has no ids."""
 
-    pace = 0.2
+    pace = 0.1
 
     def __init__(self, reader: Reader, name: str) -> None:
         super().__init__(reader)
@@ -181,16 +183,18 @@ class ListTopic(Topic):
     """A list that each viewer fetches under their own rights: told when to look again.
 
     Ids are positions of the store's journal. The look is asked for at once when a page connects,
-    unless it is where we are.
+    unless it is where we are. When news does not end, it is told less often.
     """
 
-    pace = 0.5
+    quick, slow = 0.1, 1.0
 
     def __init__(self, reader: Reader, region: str) -> None:
         super().__init__(reader)
         self.region = region
+        self.pace = self.quick
         self._seen: Any = None
         self._at = -1
+        self._told: deque[float] = deque(maxlen=OFTEN)
 
     async def open(self) -> None:
         """See how it stands."""
@@ -202,8 +206,15 @@ class ListTopic(Topic):
         if seen == self._seen:
             return []
         self._seen = seen
-        position = await self.reader.position()
-        return [batch("", {self.region}, seq=position)]
+        self._slow_down()
+        return [batch("", {self.region}, seq=await self.reader.position())]
+
+    def _slow_down(self) -> None:
+        """Many looks within a few seconds: the store is busy, and so is whoever answers them."""
+        now = asyncio.get_running_loop().time()
+        self._told.append(now)
+        is_busy = len(self._told) == OFTEN and now - self._told[0] < OFTEN_SECONDS
+        self.pace = self.slow if is_busy else self.quick
 
     async def catch_up(self, after: str) -> Chunk:
         """A word to look again, unless nothing at all has happened since."""
@@ -218,8 +229,6 @@ class ListTopic(Topic):
 
 class ApprovalsTopic(ListTopic):
     """The list of waits: it changes when one opens or closes, or gets one approval of two."""
-
-    pace = 0.25
 
     async def news(self) -> list[Chunk]:
         """Nothing while nothing was recorded: drafts ring the bell too."""

@@ -38,11 +38,18 @@ def test_a_file_packs_to_itself() -> None:
 
 
 def test_the_bundle_begins_with_the_layers_and_holds_every_sheet() -> None:
-    found = static.find(static.BUNDLE)
+    found = static.find(static.STYLES)
 
     assert found is not None
     assert found.data.startswith(b"@layer reset, base")
     assert b".card" in found.data
+
+
+def test_the_guard_stands_before_what_it_guards() -> None:
+    found = static.find(static.SCRIPTS)
+
+    assert found is not None
+    assert 0 < found.data.index(b'"hx-csp"') < found.data.index(b'registerExtension("sse"')
 
 
 @pytest.mark.parametrize(
