@@ -64,10 +64,11 @@ class _Part:
 
 @dataclass(frozen=True, kw_only=True)
 class _Next:
-    """What follows a piece: the set it can begin with, and its gap."""
+    """What follows a piece: the set it can begin with, its gap, and the work of a try in vain."""
 
     first: int
     gap: int = 1
+    work: float = TRY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,11 +218,22 @@ def _followers(parts: list[_Part], last: _Next) -> list[_Next]:
     follower = last
     for part in reversed(parts):
         followers.insert(0, follower)
+        vain = _vain(part)
         if part.is_empty:
-            follower = _Next(first=part.first | follower.first)
+            follower = _Next(first=part.first | follower.first, work=vain + follower.work)
         else:
-            follower = _Next(first=part.first, gap=part.gap)
+            follower = _Next(first=part.first, gap=part.gap, work=vain)
     return followers
+
+
+def _vain(part: _Part) -> float:
+    """The work of a try at a piece that does not even begin."""
+    name, argument = str(part.items[0][0]), part.items[0][1]
+    if name == "BRANCH":
+        return CHOICE * len(argument[1])
+    if name in _REPEATS and not (len(argument[2]) == 1 and _is_one(argument[2][0])):
+        return ENTER
+    return TRY
 
 
 def _piece(
@@ -264,8 +276,10 @@ def _single(
         pairs = min(pairs, max(ways, ways / min(ways, reach) * reach))
     elif ways >= reach and times == reach:
         pairs /= 2
-    work = ways * TRY + pairs * (LAZY if is_lazy else TAKE + TRY)
     is_shared = bool(characters & follower.first)
+    # Where what follows can begin anywhere in the repeat, its own work counts each try at it.
+    vain = 0.0 if is_shared and follower.gap == 1 else follower.work
+    work = ways * TRY + pairs * ((LAZY - TRY if is_lazy else TAKE) + vain)
     return _Spent(ways=max(ways, pairs / follower.gap) if is_shared else ways, work=work)
 
 
