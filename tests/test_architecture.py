@@ -34,12 +34,13 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
         "studio.core.faults", "studio.core.keys", "studio.core.tokens",
     },
-    "studio.core.judge": {
-        "studio.core.rules", "studio.core.schemas", "studio.core.providers", "studio.core.tools",
+    "studio.core.work": {
+        "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
+        "studio.core.clock", "studio.core.faults", "studio.core.schemas", "studio.core.work",
     },
     "studio.core.worker": {
-        "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
-        "studio.core.clock", "studio.core.faults", "studio.core.judge",
+        "studio.core.store", "studio.core.providers", "studio.core.tools", "studio.core.clock",
+        "studio.core.faults", "studio.core.work",
     },
     "studio.web": {
         "studio.web", "studio.core.runtime", "studio.core.reader", "studio.core.rules",

@@ -86,10 +86,14 @@ class MatchedRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Ruling:
-    """What the policy said of one call, with every rule that matched."""
+    """What the policy said of one call, with every rule that matched.
+
+    `read_only` is what the tool said of itself then, so that a later dry run can ask the same.
+    """
 
     verdict: Verdict
     policy_version: int
+    read_only: bool = False
     rules: tuple[MatchedRule, ...] = ()
     approvers: int = 1
     not_own: bool = False

@@ -1,11 +1,11 @@
 """What is found out about a proposed call before it is recorded: tool, arguments, policy.
 
-No input or output beyond schema checks; used by the worker when a model replies, and by the runtime
-when a person edits the arguments.
+No input or output; asked when a model has replied. What a person edits is judged by the runtime.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from studio.core import schemas
@@ -52,7 +52,7 @@ def ruling_on(
         tool=tool, server=origin.server, plugin=origin.plugin, kind=origin.kind, agent=agent,
         labels=(), read_only=read_only, arguments=arguments,
     )  # fmt: skip
-    return policy.ruling(rules, subject)
+    return replace(policy.ruling(rules, subject), read_only=read_only)
 
 
 def output(

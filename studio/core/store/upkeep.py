@@ -1,0 +1,32 @@
+"""Sweeping: what is kept for a time and then of no use to anybody. Facts are never swept."""
+
+import sqlalchemy as sa
+
+from studio.core.store import raw
+from studio.core.store.db import Db
+
+DAY = 86_400_000
+RECEIPTS, TOKENS, SIGN_INS = 7 * DAY, 2 * DAY, 30 * DAY
+BATCH = 1_000
+
+SWEEPS = (
+    ("DELETE FROM receipts WHERE (scope, key) IN "
+     "(SELECT scope, key FROM receipts WHERE time < ? LIMIT ?)", RECEIPTS),
+    ("DELETE FROM spent WHERE id IN (SELECT id FROM spent WHERE time < ? LIMIT ?)", TOKENS),
+    ("DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE seen < ? LIMIT ?)", SIGN_INS),
+)  # fmt: skip
+
+
+def sweep(conn: sa.Connection, now: int) -> int:
+    """Take away a batch of what is too old; how many rows went.
+
+    Receipts answer a repeated command for seven days, used tokens are remembered until long after
+    they would have run out, sign-ins for thirty days after they were last seen.
+    """
+    return sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)
+
+
+async def sweep_all(db: Db, now: int) -> None:
+    """Take away everything that is too old, a batch a transaction."""
+    while await db.touch(lambda conn: sweep(conn, now)):
+        pass

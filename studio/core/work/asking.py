@@ -1,0 +1,196 @@
+"""Asking: one model call, from its intent to its reply or failure."""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from studio.core.faults import Injected, fault
+from studio.core.providers.provider import (
+    Message,
+    ProposedCall,
+    Provider,
+    ProviderError,
+    Reply,
+    Request,
+    TextDelta,
+    ToolOffer,
+)
+from studio.core.rules import agent as agents_rule
+from studio.core.rules import contents, context, ids, turn
+from studio.core.rules import events as e
+from studio.core.rules.session import Session
+from studio.core.store import policies
+from studio.core.tools.tool import Offered
+from studio.core.work import judge
+from studio.core.work.hold import Hold
+
+if TYPE_CHECKING:
+    from studio.core.work.driver import Driver
+
+log = logging.getLogger("studio.worker")
+
+DRAFT_SECONDS = 0.1
+MODEL_SECONDS = 600.0
+RETRY_SECONDS = (1.0, 2.0, 5.0, 15.0)
+LONGEST_PAUSE = 3600.0
+
+
+class Asking:
+    """Asks models for a driver."""
+
+    def __init__(self, driver: "Driver") -> None:
+        self.driver = driver
+
+    async def ask(self, hold: Hold, session: Session, ask: turn.AskModel) -> Session:
+        """Record that the model is asked, then ask it beside the loop."""
+        manifest = await self.driver.manifest(session)
+        offered = await self.driver.offered(session, manifest)
+        request = await self._request(session, manifest, offered)
+        provider_name = str(manifest.model.get("provider", ""))
+        request_hash = ids.digest(_as_json(request))
+        fault("model.before_intent")
+        done = await self.driver.commit(
+            hold,
+            lambda s: turn.intend_model(
+                s, ask, provider=provider_name, model=request.model, request_hash=request_hash
+            ),
+        )
+        fault("model.after_intent")
+        if done.facts:
+            hold.running[ask.effect_id] = hold.out.create_task(
+                self._think(hold, ask.effect_id, manifest, offered, request)
+            )
+        return done.session
+
+    async def _request(
+        self, session: Session, manifest: agents_rule.Manifest, offered: Offered
+    ) -> Request:
+        whole = await self._whole(session)
+        said = context.talk(session, lambda c: whole.get(c.hash) or contents.words(c))
+        return Request(
+            model=str(manifest.model.get("name", "")),
+            instructions=manifest.instructions,
+            messages=tuple(_message(item) for item in said),
+            tools=tuple(
+                ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
+                for name, tool in offered.tools.items()
+            ),
+            output_schema=manifest.output_schema,
+            options=manifest.model,
+        )
+
+    async def _whole(self, session: Session) -> dict[str, str]:
+        """The full text of people's long messages within the window."""
+        turns = [*session.past, *([session.turn] if session.turn else [])]
+        stored = [item.message for item in turns if item.message.stored]
+        texts: dict[str, str] = {}
+        for content in stored:
+            raw = await self.driver.journal.blob(content.hash)
+            if raw is not None:
+                texts[content.hash] = raw.decode("utf-8", "surrogatepass")
+        return texts
+
+    async def _think(
+        self, hold: Hold, effect_id: str, manifest: agents_rule.Manifest, offered: Offered,
+        request: Request,
+    ) -> None:  # fmt: skip
+        """One model call: stream drafts to open pages, record the reply or the failure."""
+        session_id = hold.lease.session_id
+        try:
+            self.driver.gate(hold)
+            provider = await self.driver.shelf.get(manifest.model)
+            reply = await self._reply(session_id, effect_id, provider, request)
+            fault("model.before_outcome")
+            answer = await self._judged(session_id, manifest, offered, reply)
+            await self.driver.commit(
+                hold, lambda s: turn.reply(s, effect_id, answer, self.driver.clock.now())
+            )
+            fault("model.after_outcome")
+        except ProviderError as error:
+            await self._model_failed(hold, effect_id, error)
+        except TimeoutError:
+            words = f"The model did not finish within {MODEL_SECONDS:.0f} s."
+            slow = ProviderError("model.slow", words, permanent=False)
+            await self._model_failed(hold, effect_id, slow)
+        finally:
+            self.driver.feed.set_draft(session_id, effect_id, None)
+
+    async def _reply(
+        self, session_id: str, effect_id: str, provider: Provider, request: Request
+    ) -> Reply:
+        """The model's answer in time; a provider that breaks has failed like any other."""
+        try:
+            async with asyncio.timeout(MODEL_SECONDS):
+                return await self._stream(session_id, effect_id, provider, request)
+        except (ProviderError, TimeoutError, Injected):
+            raise
+        except Exception as error:
+            log.exception("The provider %s failed in a way it should not.", provider.name)
+            words = f"The provider broke: {type(error).__name__}."
+            raise ProviderError("model.broken", words, permanent=True) from error
+
+    async def _stream(
+        self, session_id: str, effect_id: str, provider: Provider, request: Request
+    ) -> Reply:
+        text, shown = "", 0.0
+        async with aclosing(provider.stream(request)) as stream:  # type: ignore[type-var]
+            async for item in stream:
+                if isinstance(item, Reply):
+                    return item
+                if isinstance(item, TextDelta):
+                    text += item.text
+                    if self.driver.clock.monotonic() - shown >= DRAFT_SECONDS:
+                        self.driver.feed.set_draft(session_id, effect_id, text)
+                        shown = self.driver.clock.monotonic()
+                    fault("model.mid_stream")
+        raise ProviderError(
+            "model.cut_off", "The model's answer broke off before its end.", permanent=False
+        )
+
+    async def _model_failed(self, hold: Hold, effect_id: str, error: ProviderError) -> None:
+        def rule(session: Session) -> list[e.Event]:
+            attempt = session.turn.model.attempt if session.turn and session.turn.model else 1
+            pause = error.retry_after or RETRY_SECONDS[min(attempt, len(RETRY_SECONDS)) - 1]
+            retry_at = self.driver.clock.now() + int(min(pause, LONGEST_PAUSE) * 1000)
+            return turn.model_failed(
+                session, effect_id, code=error.code, message=error.message,
+                permanent=error.permanent, retry_at=retry_at,
+            )  # fmt: skip
+
+        await self.driver.commit(hold, rule)
+
+    async def _judged(
+        self, session_id: str, manifest: agents_rule.Manifest, offered: Offered, reply: Reply
+    ) -> turn.ModelAnswer:
+        session = await self.driver.journal.session(session_id)
+        policy = await self.driver.db.read(policies.current)
+        name = session.agent if session is not None else manifest.name
+        calls = tuple(judge.call(call, offered, policy, name) for call in reply.calls)
+        output, bad = judge.output(manifest.output_schema, reply.text, done=not reply.calls)
+        return turn.ModelAnswer(
+            text=contents.of_text(reply.text), usage=reply.usage, stop=reply.stop, calls=calls,
+            output=output, bad_output=bad,
+        )  # fmt: skip
+
+
+def _message(said: context.Said) -> Message:
+    calls = tuple(
+        ProposedCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
+    )
+    return Message(
+        role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
+        failed=said.failed,
+    )  # fmt: skip
+
+
+def _as_json(request: Request) -> Any:
+    return {
+        "model": request.model,
+        "instructions": request.instructions,
+        "messages": [
+            [m.role, m.text, [[c.id, c.name, c.arguments] for c in m.calls], m.call_id]
+            for m in request.messages
+        ],
+        "tools": [[t.name, t.description, dict(t.schema)] for t in request.tools],
+    }

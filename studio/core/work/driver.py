@@ -1,0 +1,169 @@
+"""Driver: moves one session for as long as something follows, then lets it rest.
+
+It decides nothing: `rules.turn.advance` says what follows. Every write checks the lease's fence;
+nothing is sent through the gate under a lease that may have run out.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from studio.core.clock import Clock
+from studio.core.faults import fault
+from studio.core.providers.shelf import Shelf
+from studio.core.rules import agent as agents_rule
+from studio.core.rules import contents, ids, turn
+from studio.core.rules import events as e
+from studio.core.rules.session import Session
+from studio.core.store import agents, listings, wakes
+from studio.core.store.db import Db
+from studio.core.store.feed import Feed
+from studio.core.store.journal import Committed, Journal, LeaseLost
+from studio.core.tools.tool import Catalog, Offered, Tool
+from studio.core.work.asking import Asking
+from studio.core.work.hold import Hold
+from studio.core.work.sending import Sending
+
+Rule = Callable[[Session], Sequence[e.Event]]
+
+
+class Driver:
+    """Moves sessions, one call of `move` each; shared by all sessions of a worker."""
+
+    def __init__(
+        self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog, clock: Clock
+    ) -> None:
+        self.db, self.journal, self.feed = db, journal, feed
+        self.shelf, self.catalog, self.clock = shelf, catalog, clock
+        self._asking, self._sending = Asking(self), Sending(self)
+        self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
+        self._listed: dict[tuple[str, int], str] = {}
+
+    async def move(self, hold: Hold) -> None:
+        """Go round until nothing follows, and let go of the session."""
+        session_id = hold.lease.session_id
+        session = await self.journal.session(session_id)
+        while session is not None:
+            hold.grew.clear()
+            self._drop_stopped(hold, session)
+            now = self.clock.now()
+            following = turn.advance(session, now, frozenset(hold.running))
+            if following.events:
+                fault("expiry.before_commit")
+                session = (await self.commit(hold, self._following(hold))).session
+            elif following.ask is not None:
+                session = await self._asking.ask(hold, session, following.ask)
+            elif following.sends:
+                session = await self._sending.send(hold, session, following.sends)
+            elif hold.running:
+                await self._await_any(hold, following.until)
+                session = await self.journal.session(session_id)
+            else:
+                fault("turn.before_release")
+                again = await wakes.release(self.db, hold.lease, following.until)
+                if again is None:
+                    return
+                hold.lease = again
+                session = await self.journal.session(session_id)
+
+    def _following(self, hold: Hold) -> Rule:
+        """The rule that says what is to be recorded now."""
+        running = frozenset(hold.running)
+        return lambda session: turn.advance(session, self.clock.now(), running).events
+
+    async def commit(self, hold: Hold, rule: Rule) -> Committed:
+        """Record what a rule says, if the session is still ours."""
+        return await self.journal.commit(
+            hold.lease.session_id, rule, at=self.clock.now(), fence=hold.lease
+        )
+
+    async def _await_any(self, hold: Hold, until: int | None) -> None:
+        """Wait for an answer, for news in the journal, or for a deadline."""
+        timeout = None if until is None else max(0.0, (until - self.clock.now()) / 1000)
+        grew = hold.out.create_task(_nothing(hold.grew))
+        try:
+            await asyncio.wait(
+                [grew, *hold.running.values()], timeout=timeout,
+                return_when=asyncio.FIRST_COMPLETED,
+            )  # fmt: skip
+        finally:
+            grew.cancel()
+        for effect_id, task in list(hold.running.items()):
+            if task.done():
+                del hold.running[effect_id]
+
+    def _drop_stopped(self, hold: Hold, session: Session) -> None:
+        """Cancel what is out for a turn that is over."""
+        for effect_id, task in list(hold.running.items()):
+            if not _still_wanted(session, effect_id):
+                task.cancel()
+
+    def gate(self, hold: Hold) -> None:
+        """Nothing is sent under a lease that may have run out."""
+        if self.clock.monotonic() >= hold.good_until:
+            raise LeaseLost(hold.lease.session_id)
+
+    async def value(self, content: e.Content) -> Any:
+        """The whole value of a content."""
+        if not content.stored:
+            return content.value
+        raw = await self.journal.blob(content.hash)
+        assert raw is not None, "a stored content has its blob from the same transaction"
+        return contents.parse(raw, content)
+
+    async def manifest(self, session: Session) -> agents_rule.Manifest:
+        """The manifest of the version that the session is pinned to."""
+        key = (session.agent, session.agent_version)
+        if key not in self._manifests:
+            data = await self.db.read(lambda conn: agents.get(conn, *key))
+            assert data is not None, "a session is pinned to a version that exists"
+            self._manifests[key] = agents_rule.parse(data.manifest, schema_problem=lambda _: None)
+        return self._manifests[key]
+
+    async def offered(self, session: Session, manifest: agents_rule.Manifest) -> Offered:
+        """The tools the agent is offered now; word of them is left for the pages."""
+        offered = await self.catalog.offered(manifest.data)
+        await self._list(session, offered)
+        return offered
+
+    async def _list(self, session: Session, offered: Offered) -> None:
+        """Leave word of what the agent is offered now, for the pages that show its tools."""
+        key = (session.agent, session.agent_version)
+        tools = [_listed(tool) for tool in offered.tools.values()]
+        gaps = [{"source": gap.source, "message": gap.message} for gap in offered.gaps]
+        digest = ids.digest([tools, gaps])
+        if self._listed.get(key) != digest:
+            self._listed[key] = digest
+            now = self.clock.now()
+            await self.db.touch(lambda conn: listings.save(conn, *key, tools, gaps, now))
+
+
+def _still_wanted(session: Session, effect_id: str) -> bool:
+    current = session.turn
+    if current is None or current.is_over:
+        return False
+    if current.model is not None and current.model.effect_id == effect_id:
+        return True
+    call = current.calls.get(effect_id)
+    return call is not None and call.state == "started"
+
+
+def _listed(tool: Tool) -> dict[str, Any]:
+    spec = tool.spec
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "schema": spec.schema,
+        "kind": spec.origin.kind,
+        "server": spec.origin.server,
+        "plugin": spec.origin.plugin,
+        "plugin_version": spec.origin.plugin_version,
+        "read_only": spec.read_only,
+        "repeatable": spec.repeatable,
+        "destination": spec.destination,
+        "hash": spec.hash,
+    }
+
+
+async def _nothing(event: asyncio.Event) -> None:
+    await event.wait()

@@ -1,0 +1,180 @@
+"""Sending: calls, from their intent through the gate to their outcome."""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from studio.core.faults import fault
+from studio.core.rules import contents, digests, turn
+from studio.core.rules import events as e
+from studio.core.rules.session import Call, Session
+from studio.core.tools import platform
+from studio.core.tools.tool import Kit, Offered, Result, Tool, ToolError
+from studio.core.work.hold import Hold
+
+if TYPE_CHECKING:
+    from studio.core.work.driver import Driver
+
+log = logging.getLogger("studio.worker")
+
+RESULT_BYTES = 8 * 1024 * 1024
+BACK_OFF_SECONDS = 0.25
+
+
+class Sending:
+    """Sends calls for a driver."""
+
+    def __init__(self, driver: "Driver") -> None:
+        self.driver = driver
+
+    async def send(self, hold: Hold, session: Session, sends: Iterable[turn.SendCall]) -> Session:
+        """Record intent for every call that may go out, in one transaction, then send them."""
+        manifest = await self.driver.manifest(session)
+        offered = await self.driver.offered(session, manifest)
+        ready = [await self._prepare(session, send, offered) for send in sends]
+        fault("call.before_intent")
+        done = await self.driver.commit(
+            hold, lambda s: [x for item in ready for x in item.intent(s)]
+        )
+        fault("call.after_intent")
+        started = {
+            fact.event.effect_id: fact.event
+            for fact in done.facts
+            if isinstance(fact.event, e.CallStarted)
+        }
+        for item in ready:
+            fact = started.get(item.send.effect_id)
+            if fact is not None and item.tool is not None:
+                hold.running[fact.effect_id] = hold.out.create_task(
+                    self._perform(hold, fact, item.tool, item.arguments)
+                )
+        return done.session
+
+    async def _prepare(
+        self, session: Session, send: turn.SendCall, offered: Offered
+    ) -> "_Prepared":
+        call = turn.current_call(session, send.effect_id)
+        assert call is not None, "advance names calls of the turn in hand"
+        if call.origin.kind == "platform":
+            return _Prepared(send=send, call=call, now=self.driver.clock.now())
+        tool = offered.tools.get(call.tool)
+        if tool is None or tool.spec.hash != call.tool_hash:
+            missing = next((gap.message for gap in offered.gaps), "It is no longer offered.")
+            words = (
+                f"The tool {call.tool} cannot be reached: {missing}"
+                if tool is None
+                else f"The tool {call.tool} changed since this call was proposed, so it was not "
+                "sent. Ask the agent again."
+            )
+            problem = ("tool.missing" if tool is None else "tool.changed", words)
+            return _Prepared(send=send, call=call, problem=problem)
+        arguments = await self.driver.value(call.arguments)
+        again = contents.of(arguments)
+        digest = digests.of_call(
+            effect_id=call.effect_id, tool=call.tool, tool_hash=tool.spec.hash,
+            origin=tool.spec.origin, destination=tool.spec.destination, arguments=again,
+            agent=session.agent, agent_version=session.agent_version,
+        )  # fmt: skip
+        return _Prepared(send=send, call=call, tool=tool, arguments=arguments, digest=digest)
+
+    async def _perform(
+        self, hold: Hold, started: e.CallStarted, tool: Tool, arguments: Any
+    ) -> None:
+        """One send: through the gate, to the tool, and its outcome into the journal."""
+        kit = Kit(
+            key=started.key, deadline=self.driver.clock.monotonic() + tool.spec.timeout,
+            session_id=hold.lease.session_id, effect_id=started.effect_id,
+            progress=lambda done, total, words: self.driver.feed.set_progress(
+                hold.lease.session_id, started.effect_id, done, total, words
+            ),
+        )  # fmt: skip
+        fault("call.before_send")
+        self.driver.gate(hold)
+        came = await self._call(tool, arguments, kit)
+        fault("call.before_outcome")
+        await self.driver.commit(
+            hold, lambda s: turn.outcome(s, started.turn_id, started.effect_id, came)
+        )
+        fault("call.after_outcome")
+        if came.unknown and tool.spec.repeatable:
+            await asyncio.sleep(BACK_OFF_SECONDS * 2**started.send)  # before the same key again
+
+    async def _call(self, tool: Tool, arguments: Any, kit: Kit) -> turn.Outcome:
+        """Call the tool; whatever happens becomes an outcome, never an exception."""
+        spec = tool.spec
+        try:
+            async with asyncio.timeout(spec.timeout + 1.0):
+                return _came(await tool.call(arguments, kit))
+        except ToolError as error:
+            kept = contents.of(error.result) if error.result is not None else None
+            unknown = error.maybe_ran and not spec.read_only
+            return turn.Outcome(
+                code=error.code, message=error.message, failed=True, unknown=unknown,
+                settled=error.settled, result=kept,
+            )  # fmt: skip
+        except TimeoutError:
+            words = f"No answer within {spec.timeout:g} s."
+            return turn.Outcome(
+                code="tool.timeout", message=words, failed=True, unknown=not spec.read_only
+            )
+        except Exception as error:  # the one broad net: a tool's fault is a fact, not our crash
+            log.exception("The tool %s failed in a way it should not.", spec.name)
+            words = f"The tool broke: {type(error).__name__}."
+            return turn.Outcome(
+                code="tool.broken", message=words, failed=True, unknown=not spec.read_only
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    """A call that is about to be sent, and the facts of its intent."""
+
+    send: turn.SendCall
+    call: Call
+    tool: Tool | None = None
+    arguments: Any = None
+    digest: str = ""
+    problem: tuple[str, str] | None = None
+    now: int = 0
+
+    def intent(self, session: Session) -> list[e.Event]:
+        """Facts to record before the send."""
+        effect_id = self.send.effect_id
+        if self.problem is not None:
+            code, words = self.problem
+            return turn.refuse_call(session, effect_id, code=code, message=words)
+        if self.tool is None:
+            return self._stand(session)
+        return turn.intend_call(session, self.send, digest_sent=self.digest)
+
+    def _stand(self, session: Session) -> list[e.Event]:
+        effect_id, arguments = self.send.effect_id, self.call.arguments.value
+        try:
+            if self.call.tool == platform.ASK_PERSON:
+                asked = platform.question_of(arguments)
+                deadline = (
+                    self.now + asked.expires_seconds * 1000 if asked.expires_seconds else None
+                )
+                return turn.stand(
+                    session, effect_id, kind="question", deadline=deadline, prompt=asked.prompt,
+                    schema=asked.schema,
+                )  # fmt: skip
+            due = platform.due_of(arguments, self.now)
+            return turn.stand(session, effect_id, kind="timer", deadline=due)
+        except ToolError as error:
+            return turn.refuse_call(session, effect_id, code=error.code, message=error.message)
+
+
+def _came(result: Result) -> turn.Outcome:
+    if result.text is not None:
+        content = contents.of_text(result.text, result.media)
+    else:
+        content = contents.of(result.value)
+    if content.size > RESULT_BYTES:
+        words = (
+            f"The result has {content.size:,} bytes; {RESULT_BYTES:,} are kept. It may have run."
+        )
+        return turn.Outcome(code="tool.too_large", message=words, failed=True)
+    return turn.Outcome(result=content)

@@ -1,0 +1,26 @@
+"""What is swept, and what stays."""
+
+from studio.core.store import people, raw, upkeep
+from tests.core.store.conftest import Store
+
+NOW = 1_800_000_000_000
+
+
+async def test_old_receipts_tokens_and_sign_ins_go_and_fresh_ones_stay(store: Store) -> None:
+    def put(conn, name, at):
+        raw.put(
+            conn, "INSERT INTO receipts (scope, key, request, answer, time) VALUES (?,?,'','',?)",
+            (name, name, at),
+        )  # fmt: skip
+        people.spend(conn, name, "link", "ann", at)
+        people.open(conn, name, "ann", "viewer", at)
+
+    await store.db.touch(lambda conn: put(conn, "old", NOW - 40 * upkeep.DAY))
+    await store.db.touch(lambda conn: put(conn, "new", NOW))
+
+    gone = await store.db.touch(lambda conn: upkeep.sweep(conn, NOW))
+
+    assert gone == 3
+    assert await store.db.touch(lambda conn: upkeep.sweep(conn, NOW)) == 0
+    assert await store.db.read(lambda conn: people.find(conn, "new")) is not None
+    assert await store.db.read(lambda conn: people.find(conn, "old")) is None
