@@ -1,0 +1,72 @@
+"""Killed anywhere, a studio loses nothing and does nothing twice unsaid: the crash matrix.
+
+Every cell is a real process on a real store, killed at a crash point while programs and people talk
+to it over HTTP; see `tests/crash`. The cells that were chosen are played a few at a time.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from tests.crash import matrix as m
+
+SIDE_BY_SIDE = 4
+CELLS = [*m.cells(), *m.cells(m.APPENDS, kinds=["sqlite"])]
+
+
+class Plays:
+    """The cells that are played or shall be. Under xdist each is played when it is asked for."""
+
+    def __init__(self, matrix: m.Matrix, chosen: list[m.Cell]) -> None:
+        self.matrix, self._chosen = matrix, chosen
+        self._pool = ThreadPoolExecutor(SIDE_BY_SIDE)
+        self._futures: dict[str, Future[m.Result]] = {}
+
+    def of(self, cell: m.Cell) -> m.Result:
+        """What came of a cell; the others of its store are begun as well."""
+        for one in [cell, *(other for other in self._chosen if other.kind == cell.kind)]:
+            if one.name not in self._futures:
+                self._futures[one.name] = self._pool.submit(self.matrix.run, one)
+        return self._futures[cell.name].result()
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture(scope="session")
+def plays(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Plays]:
+    alone = not hasattr(request.config, "workerinput")
+    chosen = [item.callspec.params["cell"] for item in request.session.items if _is_cell(item)]
+    with m.matrix(tmp_path_factory.mktemp("crash")) as matrix:
+        found = Plays(matrix, chosen if alone else [])
+        yield found
+        found.close()
+
+
+def _is_cell(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and item.originalname == PLAYED.__name__
+
+
+def _marked(cell: m.Cell) -> object:
+    marks = [pytest.mark.postgres] if cell.kind == "postgresql" else []
+    return pytest.param(cell, id=cell.name, marks=marks)
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", [_marked(cell) for cell in CELLS])
+def test_nothing_is_lost_and_nothing_happens_twice_after_a_kill(
+    cell: m.Cell, plays: Plays, request: pytest.FixtureRequest
+) -> None:
+    if cell.kind == "postgresql":
+        plays.matrix.cluster = request.getfixturevalue("postgres_cluster")
+
+    result = plays.of(cell)
+
+    assert result.violations == (), result.log[-3_000:]
+
+
+PLAYED = test_nothing_is_lost_and_nothing_happens_twice_after_a_kill
