@@ -23,6 +23,15 @@ async def test_wake_that_nobody_takes_shows_as_lag(story: Story, reader: Reader)
     assert (await reader.health())["wake_lag"] == 3_000
 
 
+async def test_wake_that_somebody_took_is_no_lag(story: Story, reader: Reader) -> None:
+    session_id = await story.session()
+    due = story.clock.told - 3_000
+    await story.db.record(lambda conn: wakes.set(conn, session_id, due))
+    await wakes.claim(story.db, "worker", 1, story.clock.told, 10_000)
+
+    assert (await reader.health())["wake_lag"] == 0
+
+
 async def test_clock_behind_the_newest_fact_is_told(story: Story, reader: Reader) -> None:
     await story.session()
     on_time = await reader.health()

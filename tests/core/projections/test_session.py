@@ -62,6 +62,25 @@ async def test_limits_say_what_the_newest_turn_used(
     assert view.limits[3].used == 2
 
 
+async def test_time_of_a_turn_ends_with_it_whatever_comes_after(
+    story: Story, reader: Reader, bob: Person
+) -> None:
+    session_id = await story.session()
+    await story.message(session_id)
+    (effect_id,) = await story.reply(session_id, "", {"tool": "send_mail"})
+    wait_id = await story.lose(session_id, effect_id)
+    stopped = e.TurnCancelled(turn_id=story.turns[session_id], by="alice", unknown=(effect_id,))
+    await story.record(session_id, stopped)
+    at_the_end = await reader.session(bob, session_id)
+    story.clock.told += 3_600_000
+    await story.decide(session_id, wait_id, "ran")
+
+    later = await reader.session(bob, session_id)
+
+    assert later.limits == at_the_end.limits
+    assert later.row.last > at_the_end.row.last
+
+
 async def test_session_without_a_turn_has_used_nothing(
     story: Story, reader: Reader, bob: Person
 ) -> None:
