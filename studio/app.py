@@ -19,6 +19,8 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from studio.core import faults
@@ -104,7 +106,16 @@ def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
     if demo_view is not None:
         routes.append(Route("/demo/notices", demo_view.receive, methods=["POST"]))
     people_app = web.app(built.runtime, built.reader, settings, demo=demo_view)
-    return Starlette(routes=[*routes, Mount("/", app=people_app)])
+    return Starlette(
+        routes=[*routes, Mount("/", app=people_app)], exception_handlers={404: _nowhere}
+    )
+
+
+async def _nowhere(request: Request, error: Exception) -> Response:
+    """A path with a line break in it fits no route at all; everything else answers for itself."""
+    return JSONResponse(
+        {"error": {"code": "not_found", "message": "There is no such page.", "details": {}}}, 404
+    )
 
 
 def worker(built: Parts) -> Worker:
@@ -228,6 +239,9 @@ async def _command_line_key(built: Parts) -> None:
         plain = path.read_text("ascii").strip()
         if await built.runtime.person_of_key(plain) is not None:
             return
+    for row in await built.reader.keys(STUDIO):
+        if row.name == COMMAND_LINE and not row.revoked:  # its file is gone, so nobody has it
+            await built.runtime.revoke_key(STUDIO, row.id)
     _key, plain = await built.runtime.make_key(STUDIO, COMMAND_LINE, "admin")
     await asyncio.to_thread(_leave, path, plain)
 

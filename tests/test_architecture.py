@@ -30,10 +30,11 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
     },
-    "studio.core.runtime": {
+    "studio.core.verbs": {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
-        "studio.core.faults", "studio.core.keys", "studio.core.tokens",
+        "studio.core.faults", "studio.core.keys", "studio.core.tokens", "studio.core.verbs",
     },
+    "studio.core.runtime": {"studio.core.verbs"},
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
         "studio.core.clock", "studio.core.faults", "studio.core.schemas", "studio.core.work",
@@ -158,7 +159,7 @@ def test_nobody_imports_the_composition_root_but_the_command_line() -> None:
 
 
 def test_only_the_store_and_what_reads_it_speak_sql() -> None:
-    allowed = ("studio.core.store", "studio.core.projections", "studio.core.runtime")
+    allowed = ("studio.core.store", "studio.core.projections", "studio.core.verbs")
 
     wrong = {
         module

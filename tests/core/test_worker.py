@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
+from studio.core.rules.access import Person
 from studio.core.rules.errors import Denied, Gone, Refused
 from studio.core.rules.session import Session
+from studio.core.tokens import DecisionToken
 from studio.core.tools.tool import Kit, Result, ToolError
 from tests.core.conftest import ALICE, BOB, Core
 from tests.fakes import Gate, tool
 
 READ = {"read_only": True}
+DORA = Person(id="dora", role="operator")
+EMIL = Person(id="emil", role="operator")
 SCHEMA = {
     "type": "object",
     "properties": {"amount": {"type": "integer"}},
@@ -34,6 +38,9 @@ def only_call(session: Session) -> Any:
 
 async def decide(core: Core, session: Session, choice: str, person: Any = BOB, **more: Any) -> Any:
     wait, call = only_wait(session), only_call(session)
+    if person.via == "browser":
+        value = core.runtime.decision_token(person, wait.id, call.decided, "browser")
+        more["token"] = DecisionToken(value=value, secret="browser")
     return await core.runtime.decide(person, wait.id, choice, digest=call.decided, **more)
 
 
@@ -189,14 +196,16 @@ async def test_two_people_must_approve_where_the_policy_says_so(core: Core) -> N
     await core.runtime.save_policy(ALICE, rules, expect=None)
     async with core.working():
         session = await core.held(await core.start('call pay {"amount": 5}'))
-        first = await decide(core, session, "approve")
+        first = await decide(core, session, "approve", person=DORA)
         assert (first.closed, first.approvals, first.needed) == (False, 1, 2)
         with pytest.raises(Denied) as twice:
-            await decide(core, session, "approve")
-        assert twice.value.code == "decision.twice"
+            await decide(core, session, "approve", person=DORA)
+        with pytest.raises(Denied) as by_key:
+            await decide(core, session, "approve", person=ALICE)
+        assert (twice.value.code, by_key.value.code) == ("decision.twice", "decision.key")
         assert pay.calls == []
 
-        await decide(core, session, "approve", person=ALICE)
+        await decide(core, session, "approve", person=EMIL)
         await core.over(session.id)
 
     assert len(pay.calls) == 1

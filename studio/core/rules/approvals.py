@@ -35,6 +35,7 @@ class Answer:
     digest_decided: str = ""
     ruling: e.Ruling | None = None
     answer: e.Content | None = None
+    by_key: bool = False
 
 
 def decide(session: Session, wait_id: str, given: Answer, now: int) -> list[e.Event]:
@@ -116,6 +117,12 @@ def _approval(session: Session, turn: Turn, wait: Wait, call: Call, given: Answe
             _decision(turn.id, call.effect_id, wait.id, given, closes=True, decided=call.decided),
             e.CallDenied(turn_id=turn.id, effect_id=call.effect_id, by=given.by, reason=reason),
         ]
+    if given.by_key and (wait.not_own or wait.approvers > 1):
+        raise Denied(
+            "The policy wants people to approve this, and an application key is nobody in "
+            "particular. Sign in and approve it in the studio.",
+            code="decision.key",
+        )
     if wait.not_own and given.by in (session.owner, turn.by):
         raise Denied(
             "The policy does not let you decide calls of your own session. Ask somebody else.",

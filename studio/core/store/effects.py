@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from studio.core.rules import events as e
 from studio.core.rules import policy
+from studio.core.rules.access import Person
 from studio.core.store import codec, listings, tables
 
 
@@ -87,17 +88,24 @@ def tool_of(conn: sa.Connection, effect_id: str) -> ToolOf:
     )  # fmt: skip
 
 
-def recorded(conn: sa.Connection, limit: int) -> list[policy.RecordedCall]:
-    """The newest calls with the ruling they got, for a dry run of a policy."""
+def recorded(conn: sa.Connection, person: Person, limit: int) -> list[policy.RecordedCall]:
+    """The newest calls that this person may see, for a dry run of a policy."""
     effects, sessions = tables.effects.c, tables.sessions.c
     rows = conn.execute(
         sa.select(tables.effects, sessions.agent)
         .join(tables.sessions, sessions.id == effects.session_id)
-        .where(effects.kind != "model")
+        .where(effects.kind != "model", _seen_by(person))
         .order_by(effects.proposed_at.desc(), effects.id.desc())
         .limit(limit)
     )
     return [_recorded(row) for row in rows]
+
+
+def _seen_by(person: Person) -> sa.ColumnElement[bool]:
+    sessions = tables.sessions.c
+    if person.role == "admin":
+        return sa.true()
+    return sa.or_(sessions.private == 0, sessions.owner == person.id)
 
 
 def _recorded(row: Any) -> policy.RecordedCall:

@@ -1,0 +1,54 @@
+"""What every verb stands on, and the checks that several share."""
+
+import json
+from typing import Any
+
+from studio.core.clock import Clock
+from studio.core.rules import access
+from studio.core.rules.access import Person
+from studio.core.rules.errors import Invalid, NotFound, TooLarge
+from studio.core.rules.session import Session
+from studio.core.store.db import Db
+from studio.core.store.journal import Journal, Receipt
+from studio.core.tokens import Tokens, hashed
+
+REASON_CHARACTERS = 4_000
+
+
+class Verbs:
+    """The parts that verbs use."""
+
+    def __init__(self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock) -> None:
+        self.db, self.journal, self.tokens, self.clock = db, journal, tokens, clock
+
+
+def reason(text: str) -> str:
+    """A reason as it is kept."""
+    text = text.strip()
+    if len(text) > REASON_CHARACTERS:
+        raise TooLarge(
+            f"The reason has {len(text):,} characters; {REASON_CHARACTERS:,} are allowed.",
+            code="reason.too_large",
+        )
+    return text
+
+
+def visible(person: Person, session: Session) -> None:
+    """What a person may not see does not exist for them."""
+    if not access.may_see(person, owner=session.owner, private=session.private):
+        raise NotFound("There is no such session.", code="session.not_found")
+
+
+def receipt(
+    person: Person, verb: str, target: str, key: str | None, asked: list[Any]
+) -> Receipt | None:
+    """The receipt of a command that carries an idempotency key."""
+    if key is None:
+        return None
+    if not 1 <= len(key) <= 255:
+        raise Invalid(
+            "An idempotency key has 1 to 255 characters.", code="idempotency.key",
+            fields={"Idempotency-Key": "Use 1 to 255 characters."},
+        )  # fmt: skip
+    text = json.dumps(asked, sort_keys=True, ensure_ascii=True)
+    return Receipt(scope=f"{person.actor} {verb} {target}", key=key, request=hashed(text))

@@ -1,0 +1,187 @@
+"""Sessions: start one, send a message, stop a turn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from studio.core.faults import fault
+from studio.core.rules import access, turn
+from studio.core.rules import agent as agents_rule
+from studio.core.rules import events as e
+from studio.core.rules.access import Person
+from studio.core.rules.errors import Invalid, NotFound, TooLarge
+from studio.core.rules.session import Session
+from studio.core.store import agents
+from studio.core.verbs import parts
+from studio.core.verbs.parts import Verbs
+
+MESSAGE_BYTES = 1024 * 1024
+TITLE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """A new session, and its first turn when a message came with it."""
+
+    session_id: str
+    turn_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A message was accepted and opened this turn."""
+
+    session_id: str
+    turn_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """A turn was stopped: the calls that had already run, and those whose outcome is unknown."""
+
+    session_id: str
+    turn_id: str
+    ran: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class SessionVerbs(Verbs):
+    """What one may do with sessions."""
+
+    async def start_session(
+        self, person: Person, *, agent: str, title: str = "", message: str | None = None,
+        private: bool = False, version: int | None = None, key: str | None = None,
+    ) -> Started:  # fmt: skip
+        """Start a session of an agent (its newest version unless told), with a first message."""
+        access.needs(person, "operator", "start a session")
+        if message is not None:
+            message = _message(message)
+        found = await self.db.read(lambda conn: agents.get(conn, agent, version))
+        if found is None:
+            raise NotFound(
+                f"There is no agent named {agent}" + (f" v{version}." if version else "."),
+                code="agent.not_found",
+            )
+        session_id = self.clock.new_id("ses")
+        turn_id = self.clock.new_id("trn") if message is not None else None
+        manifest = agents_rule.parse(found.manifest, schema_problem=lambda _: None)
+        title = _title(title, message, agent)
+
+        def rule(session: Session) -> list[e.Event]:
+            events = turn.start(
+                agent=agent, agent_version=found.version, title=title, owner=person.id,
+                private=private, limits=manifest.limits,
+            )  # fmt: skip
+            if message is not None and turn_id is not None:
+                events += turn.accept(session, turn_id=turn_id, text=message, by=person.id)
+            return events
+
+        fault("message.before_commit")
+        done = await self.journal.commit(
+            session_id, rule, at=self.clock.now(), actor=person.actor, must_exist=False,
+            wake_at=self.clock.now() if turn_id else None,
+            receipt=parts.receipt(
+                person, "start_session", "", key, [agent, version, title, message, private]
+            ),
+            answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
+        )  # fmt: skip
+        fault("message.after_commit")
+        return Started(**done.answer)
+
+    async def send_message(
+        self, person: Person, session_id: str, text: str, *, key: str | None = None
+    ) -> Sent:
+        """Send a message; it opens a turn. Refused while a turn runs."""
+        access.needs(person, "operator", "send a message")
+        text = _message(text)
+        turn_id = self.clock.new_id("trn")
+
+        def rule(session: Session) -> list[e.Event]:
+            parts.visible(person, session)
+            return turn.accept(session, turn_id=turn_id, text=text, by=person.id)
+
+        return Sent(**await self._message(person, session_id, rule, turn_id, "send", key, [text]))
+
+    async def deny_and_send(
+        self, person: Person, session_id: str, text: str, *, reason: str = "",
+        key: str | None = None,
+    ) -> Sent:  # fmt: skip
+        """Deny every held call, stop the turn and send a message, all in one transaction."""
+        access.needs(person, "operator", "deny and send")
+        text, reason = _message(text), parts.reason(reason)
+        turn_id = self.clock.new_id("trn")
+
+        def rule(session: Session) -> list[e.Event]:
+            parts.visible(person, session)
+            words = reason or "A person sent a new message instead."
+            return turn.deny_and_accept(
+                session, turn_id=turn_id, text=text, by=person.id, reason=words
+            )
+
+        asked = [text, reason]
+        return Sent(**await self._message(person, session_id, rule, turn_id, "deny", key, asked))
+
+    async def _message(
+        self, person: Person, session_id: str, rule: Any, turn_id: str, verb: str,
+        key: str | None, asked: list[Any],
+    ) -> dict[str, Any]:  # fmt: skip
+        fault("message.before_commit")
+        done = await self.journal.commit(
+            session_id, rule, at=self.clock.now(), actor=person.actor, wake_at=self.clock.now(),
+            receipt=parts.receipt(person, verb, session_id, key, asked),
+            answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
+        )  # fmt: skip
+        fault("message.after_commit")
+        return dict(done.answer)
+
+    async def cancel_turn(
+        self, person: Person, session_id: str, *, reason: str = "", key: str | None = None
+    ) -> Stopped:
+        """Stop the turn in hand, at once, whether or not a worker lives."""
+        access.needs(person, "operator", "stop a turn")
+        reason = parts.reason(reason)
+
+        def rule(session: Session) -> list[e.Event]:
+            parts.visible(person, session)
+            return turn.stop(session, by=person.id, reason=reason)
+
+        def answer(session: Session, facts: list[e.Fact]) -> dict[str, Any]:
+            end = facts[-1].event
+            assert isinstance(end, e.TurnCancelled), "stopping ends with the turn's end"
+            return {"turn_id": end.turn_id, "ran": list(end.ran), "unknown": list(end.unknown)}
+
+        fault("cancel.before_commit")
+        done = await self.journal.commit(
+            session_id, rule, at=self.clock.now(), actor=person.actor, wake_at=self.clock.now(),
+            receipt=parts.receipt(person, "cancel", session_id, key, [reason]), answer=answer,
+        )  # fmt: skip
+        fault("cancel.after_commit")
+        said = done.answer
+        return Stopped(
+            session_id=session_id, turn_id=said["turn_id"], ran=tuple(said["ran"]),
+            unknown=tuple(said["unknown"]),
+        )  # fmt: skip
+
+
+def _message(text: str) -> str:
+    if not text.strip():
+        raise Invalid(
+            "The message is empty.", code="message.empty", fields={"text": "Write something."}
+        )
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise Invalid(
+            "The message has characters that are not valid Unicode (lone surrogates).",
+            code="message.not_utf8", fields={"text": "Remove them and send again."},
+        ) from error  # fmt: skip
+    if size > MESSAGE_BYTES:
+        raise TooLarge(
+            f"The message has {size:,} bytes; {MESSAGE_BYTES:,} are allowed. Shorten it.",
+            code="message.too_large", details={"size": size, "limit": MESSAGE_BYTES},
+        )  # fmt: skip
+    return text
+
+
+def _title(title: str, message: str | None, agent: str) -> str:
+    words = " ".join((title or message or f"Session with {agent}").split())
+    return words if len(words) <= TITLE_CHARACTERS else words[: TITLE_CHARACTERS - 1] + "…"
