@@ -69,22 +69,26 @@ async def _work(built: app.Parts, gate: Connection | None) -> None:
 def prepare(
     environ: Mapping[str, str], log: str, report: Connection, manifests: list[Any], rules: list[Any]
 ) -> None:
-    """Make a store with agents, a policy and a key for each person; report the keys."""
+    """Make a store with agents, a policy and people; report each one's key and cookie."""
     _write_to(log)
     settings = Settings.from_env(environ)
     app.migrate(settings)
     report.send(asyncio.run(_prepare(settings, manifests, rules)))
 
 
-async def _prepare(settings: Settings, manifests: list[Any], rules: list[Any]) -> dict[str, str]:
+async def _prepare(
+    settings: Settings, manifests: list[Any], rules: list[Any]
+) -> dict[str, tuple[str, str]]:
     async with app.parts(settings) as built:
         for manifest in manifests:
             await built.runtime.save_agent(ADMIN, manifest)
         await built.runtime.save_policy(ADMIN, rules, expect=None)
-        keys = {}
+        people = {}
         for name in ("alice", "bob", "charlie"):
-            _, keys[name] = await built.runtime.make_key(ADMIN, name, "operator")
-        return keys
+            _, key = await built.runtime.make_key(ADMIN, name, "operator")
+            secret, _ = await built.runtime.sign_in(built.runtime.link(name, "operator"))
+            people[name] = (key, built.tokens.cookie(secret))
+        return people
 
 
 def _write_to(log: str) -> None:

@@ -3,8 +3,10 @@
 Everything that was asked and heard is written down with its time, for the checker.
 """
 
+import html
 import itertools
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import httpx
 from tests.crash.places import PATIENCE, House, Process
 
 PAUSE = 0.02
+COOKIE = "studio"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,7 @@ class Driver:
     """Drives one house. `tag` marks everything that belongs to it at the stand-ins."""
 
     house: House
-    keys: dict[str, str]
+    people: dict[str, tuple[str, str]]
     tag: str
     said: list[Said] = field(default_factory=list)
     follower: "Follower | None" = None
@@ -63,8 +66,12 @@ class Driver:
     def cancel(self, session_id: str) -> Any:
         return self.command("cancel", f"/v1/sessions/{session_id}/cancel", {"reason": "enough"})
 
-    def decide(self, wait_id: str, choice: str, who: str = "bob", **more: Any) -> Any:
+    def decide(
+        self, wait_id: str, choice: str, who: str = "bob", *, browser: bool = False, **more: Any
+    ) -> Any:
         """Look at the card, then decide on what it shows."""
+        if browser:
+            return self._decide_in_browser(wait_id, choice, who)
         card = self.get(f"/v1/approvals/{wait_id}")
         shown = card["approval"]["digest"]
         path = f"/v1/approvals/{wait_id}/decision"
@@ -91,6 +98,42 @@ class Driver:
             if status and status != 503:
                 return answer
         raise AssertionError("unreachable")
+
+    def _decide_in_browser(self, wait_id: str, choice: str, who: str) -> None:
+        """Press the button on the card. Who hears nothing looks at the card again, as people do."""
+        key = f"{self.tag}-browser-{next(self._numbers)}"
+        path = f"/approvals/{wait_id}/decision"
+        for _ in self._tries(f"no answer to {who}'s click"):
+            process, asked = self.house.now, time.time()
+            status, shown = 0, ""
+            try:
+                token, shown = self._form(process, wait_id, who)
+                form = {"decision": choice, "token": token, "digest": shown, "reason": ""}
+                if self._has_decided(wait_id, who):
+                    status = 303
+                elif token:
+                    status = self._browser(process, who).post(path, data=form).status_code
+            except httpx.TransportError:
+                self.house.recover(process)
+            answer = {"wait_id": wait_id, "choice": choice} if status == 303 else None
+            self.said.append(
+                Said(verb="decide", path=path, key=key, who=who, body=choice, shown=shown,
+                     asked=asked, answered=time.time(), status=200 if answer else status,
+                     answer=answer)
+            )  # fmt: skip
+            if status:
+                return
+
+    def _form(self, process: Process, wait_id: str, who: str) -> tuple[str, str]:
+        """The token and the digest of a card's own form; empty where there is none."""
+        page = self._browser(process, who).get(f"/approvals/{wait_id}").text
+        found = [re.search(rf'name="{name}" value="([^"]*)"', page) for name in ("token", "digest")]
+        token, digest = (match[1] if match else "" for match in found)
+        return html.unescape(token), digest
+
+    def _has_decided(self, wait_id: str, who: str) -> bool:
+        approval = self.get(f"/v1/approvals/{wait_id}")["approval"]
+        return who in approval["approved_by"] or approval["closed_by"] == who
 
     def get(self, path: str) -> Any:
         """Read something, from whoever answers."""
@@ -128,7 +171,16 @@ class Driver:
         if place not in self._clients:
             self._clients[place] = httpx.Client(
                 base_url=process.url, timeout=15.0,
-                headers={"Authorization": f"Bearer {self.keys[who]}"},
+                headers={"Authorization": f"Bearer {self.people[who][0]}"},
+            )  # fmt: skip
+        return self._clients[place]
+
+    def _browser(self, process: Process, who: str) -> httpx.Client:
+        place = (process.url, f"{who}'s browser")
+        if place not in self._clients:
+            self._clients[place] = httpx.Client(
+                base_url=process.url, timeout=15.0, cookies={COOKIE: self.people[who][1]},
+                headers={"Origin": process.url, "Sec-Fetch-Site": "same-origin"},
             )  # fmt: skip
         return self._clients[place]
 
@@ -173,7 +225,7 @@ class Follower:
 
     def _read(self, process: Process) -> None:
         headers = {
-            "Authorization": f"Bearer {self._driver.keys['alice']}",
+            "Authorization": f"Bearer {self._driver.people['alice'][0]}",
             "Accept": "text/event-stream",
             "Last-Event-ID": str(self.ids[-1] if self.ids else 0),
         }

@@ -186,7 +186,7 @@ class Matrix:
         )
 
     def _play(self, cell: Cell, house: House, tag: str) -> list[str]:
-        driver = Driver(house=house, keys=self._template(cell.kind).keys, tag=tag)
+        driver = Driver(house=house, people=self._template(cell.kind).people, tag=tag)
         scene = SCENES[cell.row.scene]
         stage = Stage(scene=scene, driver=driver, received=self.received)
         try:

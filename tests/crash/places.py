@@ -36,7 +36,7 @@ class Template:
 
     kind: str
     folder: Path
-    keys: dict[str, str]
+    people: dict[str, tuple[str, str]]  # of each the application key and the browser's cookie
     environ: dict[str, str]
     cluster: postgres.Cluster | None = None
     database: str = ""
@@ -72,10 +72,10 @@ def template(
         target=child.prepare, args=(settings, str(folder / "log"), theirs, manifests, rules)
     )
     made.start()
-    keys = _hear(ours, made, folder / "log")
+    people = _hear(ours, made, folder / "log")
     made.join(PATIENCE)
     return Template(
-        kind=kind, folder=folder, keys=keys, environ=environ, cluster=cluster,
+        kind=kind, folder=folder, people=people, environ=environ, cluster=cluster,
         database=url.rpartition("/")[2],
     )  # fmt: skip
 

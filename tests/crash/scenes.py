@@ -196,7 +196,8 @@ def _say(*steps: str) -> str:
 
 
 YES: Decision = ("bob", "approve", {})
-TOO: Decision = ("charlie", "approve", {})
+BOB: Decision = ("bob", "approve", {"browser": True})  # where two people are asked, no key counts
+CHARLIE: Decision = ("charlie", "approve", {"browser": True})
 NO: Decision = ("bob", "deny", {"reason": "Not today."})
 EDIT: Decision = ("bob", "approve", {"arguments": {"tag": "TAG", "n": 99}})
 
@@ -213,7 +214,7 @@ SCENES: dict[str, Scene] = {
         message=_say(_call("guarded")), decisions={"guarded": (NO,)}, never=("guarded",)
     ),
     "edited call": Scene(message=_say(_call("guarded")), decisions={"guarded": (EDIT,)}),
-    "two people": Scene(message=_say(_call("double")), decisions={"double": (YES, TOO)}),
+    "two people": Scene(message=_say(_call("double")), decisions={"double": (BOB, CHARLIE)}),
     "question": Scene(message=_say('ask Which one? {"type":"string"}')),
     "expired call": Scene(message=_say(_call("brief")), act=_decide_too_late, never=("brief",)),
     "stop, keyed call out": Scene(
@@ -234,6 +235,6 @@ SCENES: dict[str, Scene] = {
             "\n".join((_call("keyed", 1), _call("plain", 2), _call("guarded", 3))),
             _call("double", 4), 'ask Which one? {"type":"string"}',
         ),
-        decisions={"guarded": (EDIT,), "double": (YES, TOO)}, then=_say(_call("telling", 5)),
+        decisions={"guarded": (EDIT,), "double": (BOB, CHARLIE)}, then=_say(_call("telling", 5)),
     ),
 }  # fmt: skip

@@ -232,6 +232,18 @@ def test_person_may_edit_what_they_approved_and_still_counts_once() -> None:
     assert _refused(session, "approve", f.OTHER).code == "decision.twice"
 
 
+@pytest.mark.parametrize("rule", [{"approvers": 2}, {"not_own": True}])
+def test_application_key_counts_as_nobody_where_people_are_asked(rule: dict[str, Any]) -> None:
+    session = f.held(**rule)
+
+    assert _refused(session, by_key=True).code == "decision.key"
+    assert f.call(_after(session, "deny", by_key=True)).state == "denied"
+
+
+def test_application_key_may_approve_what_anybody_may() -> None:
+    assert f.call(_after(f.held(), by_key=True)).state == "ready"
+
+
 # One's own session -------------------------------------------------------------------------------
 
 
