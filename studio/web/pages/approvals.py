@@ -190,9 +190,12 @@ async def _one(request: Request, one: CardView, *, status: int = 200) -> Respons
 
 
 async def _decide(request: Request, form: FormData, **given: Any) -> None:
+    choice = text(form, "decision")
+    # a reason that was begun in the box for denying does not go with an approval
+    reason = text(form, "reason") if choice != "approve" or text(form, "edited") else ""
     await runtime(request).decide(
-        person(request), request.path_params["wait_id"], cast(Choice, text(form, "decision")),
-        digest=text(form, "digest"), reason=text(form, "reason"),
+        person(request), request.path_params["wait_id"], cast(Choice, choice),
+        digest=text(form, "digest"), reason=reason,
         token=DecisionToken(value=text(form, "token"), secret=request.state.secret), **given,
     )  # fmt: skip
 
