@@ -21,7 +21,7 @@ async def test_a_session_is_started_with_its_first_message(studio: Studio):
 
     detail = await studio.client("bob").sessions.show(started["session_id"])
     assert detail["session"]["title"] == "Hi"
-    assert detail["session"]["owner"] == "bob"
+    assert detail["session"]["owner"] == "key:bob"
     assert detail["session"]["status"] == "queued"
     assert detail["turn"] is not None
     assert detail["turn"]["id"] == started["turn_id"]

@@ -125,7 +125,7 @@ def test_the_second_decision_is_told_who_was_first(studio: Live, held: Approval)
     done = studio.run("approvals", "deny", held["id"])
 
     assert done.returncode == 1
-    assert "Already denied by local command line" in done.stderr
+    assert "Already denied by key:local command line" in done.stderr
 
 
 def test_a_question_is_answered_by_a_text(studio: Live):

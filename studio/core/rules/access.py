@@ -11,7 +11,10 @@ RANK: dict[str, int] = {"viewer": 0, "operator": 1, "admin": 2}
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """Who is asking. `id` is stable; `via` is how they came: a browser or an application key."""
+    """Who is asking. `id` is stable; `via` is how they came: a browser or an application key.
+
+    A key's id is `key:` and its name, so that no key can pass for a person.
+    """
 
     id: str
     role: Role
@@ -20,7 +23,8 @@ class Person:
     @property
     def actor(self) -> str:
         """As the journal names them."""
-        return f"application:{self.id}" if self.via == "key" else f"operator:{self.id}"
+        name = self.id.removeprefix("key:")
+        return f"application:{name}" if self.via == "key" else f"operator:{self.id}"
 
 
 def needs(person: Person, role: Role, what: str) -> None:
