@@ -37,6 +37,7 @@ POSTGRES_ALL = (
     "SET idle_in_transaction_session_timeout = '5s'",
     "SET client_min_messages = 'warning'",
     "SET jit = off",
+    "SET max_parallel_workers_per_gather = 0",  # starting them costs more than our short questions
 )
 
 
