@@ -40,7 +40,7 @@ def _cleaned(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _reader() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(
+    return MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True}).enable(
         ["table", "strikethrough"]
     )
 

@@ -46,9 +46,9 @@ class Card:
     `proposed_value` is what the model proposed, and differs after an edit. `schema` is the tool's
     schema of arguments (for a question: of the answer) or None when it is not known; a tool that
     changed since has none. `destination` is where the call goes, in words. `rules` are the words of
-    every rule that matched. `approvals` of `needed` people have approved. `choices` are the answers
-    this person may give now. `may_decide`: one of them lets the call go on; `why_not` says in a
-    sentence why none does.
+    the rules that led to the verdict, `reasons` those of their authors. `approvals` of `needed`
+    people have approved. `choices` are the answers this person may give now. `may_decide`: one of
+    them lets the call go on; `why_not` says in a sentence why none does.
     """
 
     wait: WaitRow
@@ -60,6 +60,7 @@ class Card:
     readable: bool
     destination: str
     rules: tuple[str, ...]
+    reasons: tuple[str, ...]
     policy_version: int | None
     agent_version: int
     approvals: int
@@ -132,12 +133,20 @@ def _card(
         wait=wait, call=call, session=session, readable=readable, arguments_value=value,
         proposed_value=_value(call.proposed, blobs)[1], destination=proposed.destination,
         schema=_schema(row, proposed, listing),
-        rules=tuple(rule.words for rule in call.ruling.rules) if call.ruling else (),
+        rules=tuple(rule.words for rule in _matched(call)),
+        reasons=tuple(rule.reason for rule in _matched(call) if rule.reason),
         policy_version=call.ruling.policy_version if call.ruling else None,
         agent_version=session.agent_version, approvals=len(wait.approved_by),
         needed=wait.approvers, choices=choices, may_decide=why_not is None, why_not=why_not,
         decided=_decision(wait, answers),
     )  # fmt: skip
+
+
+def _matched(call: CallRow) -> tuple[e.MatchedRule, ...]:
+    """The rules that led to the verdict."""
+    if call.ruling is None:
+        return ()
+    return tuple(rule for rule in call.ruling.rules if rule.effect == call.ruling.verdict)
 
 
 def _schema(row: sa.RowMapping, proposed: e.CallProposed, listing: listings.Listing | None) -> Any:
