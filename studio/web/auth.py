@@ -7,7 +7,7 @@ ending it there ends it everywhere.
 
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -18,6 +18,7 @@ from studio.web.render import Frame, frame, page
 
 KEPT_SECONDS = 14 * 86_400
 TITLE = "Sign in"
+NEXT, NEXT_SECONDS = "studio-next", 15 * 60
 
 
 class WebSettings(Protocol):
@@ -46,21 +47,28 @@ class SignInView:
 
 async def ask(request: Request) -> Response:
     """GET /sign-in: how to get in, for one who has no link."""
-    person = request.state.person
+    person, target = request.state.person, own_path(request.query_params.get("next", ""))
     view = SignInView(
         frame=await frame(request, TITLE),
-        next=own_path(request.query_params.get("next", "")),
+        next=target,
         signed_in_as=person.id if person else "",
     )
-    return page(request, "sign_in.html", view)
+    answer = page(request, "sign_in.html", view)
+    # the link comes from elsewhere and does not know where one was going
+    answer.set_cookie(
+        NEXT, quote(target), max_age=NEXT_SECONDS, path="/sign-in", httponly=True, samesite="lax",
+        secure=request.app.state.settings.secure,
+    )  # fmt: skip
+    return answer
 
 
 async def confirm(request: Request) -> Response:
     """GET /sign-in/{token}: one button; the link is not used yet."""
+    target = request.query_params.get("next") or unquote(request.cookies.get(NEXT, ""))
     view = SignInView(
         frame=await frame(request, TITLE),
         token=request.path_params["token"],
-        next=own_path(request.query_params.get("next", "")),
+        next=own_path(target),
     )
     return page(request, "sign_in.html", view)
 

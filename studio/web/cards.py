@@ -1,5 +1,6 @@
 """The card of a wait as one person is shown it, with the token that only its own form carries."""
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from starlette.requests import Request
@@ -16,6 +17,10 @@ from studio.web.visit import may, person, reader, runtime
 from studio.web.words import wait_state
 
 WARNED_CHARACTERS = 64 * 1024
+SHORT_CHARACTERS = 4_000
+LARGE_BYTES = 64 * 1024
+EDITED_BYTES = 256 * 1024  # a form of larger arguments would not fit into a request
+MOST_HIDDEN = 2_000  # with more hidden characters than these nobody can read the arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +58,22 @@ class CardView:
         """What this person may answer now."""
         return self.card.choices if self.token else ()
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Not even the page of the whole arguments shows them, so it can only be denied."""
+        return not self.card.readable or self.tree.hidden_characters > MOST_HIDDEN
+
+    @property
+    def may_edit(self) -> bool:
+        """The arguments fit into a form."""
+        fits = self.card.call.size <= EDITED_BYTES and not self.is_unreadable
+        return fits and "approve" in self.choices
+
 
 async def cards_of(request: Request, session_id: str) -> tuple[CardView, ...]:
     """The cards of a session that wait for a person."""
     found = await reader(request).cards(person(request), session_id)
-    return tuple(card_view(request, card) for card in found)
+    return tuple([await card_view(request, card) for card in found])
 
 
 async def card_of(
@@ -66,17 +82,17 @@ async def card_of(
 ) -> CardView:  # fmt: skip
     """One card by its wait; `whole` shows all of the arguments, `typed` is a form sent back."""
     card = await reader(request).wait(person(request), wait_id)
-    view = card_view(request, card, whole=whole, typed=typed, refusal=refusal)
+    view = await card_view(request, card, whole=whole, typed=typed, refusal=refusal)
     return replace(view, reason=reason)
 
 
-def card_view(
+async def card_view(
     request: Request, card: Card, *, whole: bool = False, typed: Pairs | None = None,
     refusal: StudioError | None = None,
 ) -> CardView:  # fmt: skip
     """A card for this person and this browser."""
     state, label = wait_state(card.wait)
-    tree = _tree(card, whole=whole)
+    tree = await _drawn(card, whole=whole)
     fields, action = _fields(card, typed, refusal)
     return CardView(
         card=card,
@@ -110,11 +126,23 @@ def _fields(
     return tuple(drawn), action
 
 
+async def _drawn(card: Card, *, whole: bool) -> Node:
+    """The arguments as a tree; a large one beside the loop, so that nobody waits for it."""
+    if card.call.size < LARGE_BYTES:
+        return _tree(card, whole=whole)
+    return await asyncio.to_thread(_tree, card, whole=whole)
+
+
 def _tree(card: Card, *, whole: bool) -> Node:
     """The exact arguments: as much as a card holds, or all; what cannot be read is cut text."""
     if not card.readable and card.call.arguments is not None:
         return replace(arguments.tree(contents.words(card.call.arguments)), complete=False)
-    return arguments.tree(card.arguments_value, **({"cut": None} if whole else {}))
+    short = arguments.tree(card.arguments_value, cut=SHORT_CHARACTERS)
+    if short.complete or short.hidden_characters > MOST_HIDDEN:
+        return short
+    if whole:
+        return arguments.tree(card.arguments_value, cut=None)
+    return arguments.tree(card.arguments_value)
 
 
 def _warnings(card: Card, tree: Node) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 Nothing in it loads anything: an image becomes its words, a link shows the host it leads to.
 """
 
+import re
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -15,17 +16,19 @@ TAGS = {
     "p", "br", "ul", "ol", "li", "pre", "code", "blockquote", "strong", "em", "s", "hr", "a",
     "table", "thead", "tbody", "tr", "th", "td", "small",
 }  # fmt: skip
-LONGEST = 100_000
+LONGEST = 20_000
+MOST_MARKS = 2_000  # a text of nothing but brackets or stars would take very long
+MARKS = re.compile(r"[\[\]*_`|<>!~]")
 
 
 def markdown(text: str) -> Markup:
-    """Safe HTML of a text in Markdown; a very long one stays plain."""
-    if len(text) > LONGEST:
-        return Markup("<p>{}</p>").format(text)
+    """Safe HTML of a text in Markdown; a very long or very odd one stays plain."""
+    if len(text) > LONGEST or len(MARKS.findall(text)) > MOST_MARKS:
+        return Markup("{}").format(text)
     return Markup(_cleaned(text))  # noqa: S704 - cleaned by the wall above; test_markdown tries it
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _cleaned(text: str) -> str:
     reader = _reader()
     return nh3.clean(

@@ -307,6 +307,34 @@ async def test_hidden_characters_are_marked(studio: Studio, bob: Visitor) -> Non
     assert shown.text.count("\u202e") == mark.text.count("\u202e")
 
 
+async def test_what_nobody_can_read_can_only_be_denied(studio: Studio, bob: Visitor) -> None:
+    session_id = await studio.story.session()
+    await studio.story.message(session_id)
+    calls = {"tool": "publish_release", "arguments": {"text": "a\u202e" * 50_000}}
+    (effect_id,) = await studio.story.reply(session_id, "", calls)
+    wait_id = await studio.story.hold(session_id, effect_id)
+
+    shown = (await bob.open(f"/approvals/{wait_id}/whole")).one("article")
+    answer = await bob.press(shown.form("/decision"), "decision", "approve")
+
+    assert shown.all("button", value="approve") == []
+    assert shown.all("button", value="deny") != []
+    assert answer.status_code == 409
+    assert (await studio.reader.call(BOB, effect_id)).state == "held"
+
+
+async def test_arguments_too_large_for_a_form_are_not_edited(studio: Studio, bob: Visitor) -> None:
+    session_id = await studio.story.session()
+    await studio.story.message(session_id)
+    calls = {"tool": "publish_release", "arguments": {"text": "x" * 300_000}}
+    (effect_id,) = await studio.story.reply(session_id, "", calls)
+    wait_id = await studio.story.hold(session_id, effect_id)
+
+    page = await bob.open(f"/approvals/{wait_id}/edit", status=409)
+
+    assert page.one("article").all("a", data_key="e") == []
+
+
 # Questions and uncertain calls ------------------------------------------------------------------
 
 

@@ -29,6 +29,16 @@ async def test_the_button_signs_in(studio: Studio, guest: Visitor) -> None:
     assert "alice" in (await guest.open("/")).text
 
 
+async def test_one_gets_to_where_one_was_going(studio: Studio, guest: Visitor) -> None:
+    asked = await guest.get("/approvals/wai_1?x=1")
+    await guest.get(asked.headers["location"])
+    link = f"/sign-in/{studio.runtime.link('alice', 'operator')}"
+
+    answer = await guest.press((await guest.open(link)).form(link))
+
+    assert answer.headers["location"] == "/approvals/wai_1?x=1"
+
+
 async def test_a_link_works_once(studio: Studio, guest: Visitor) -> None:
     link = f"/sign-in/{studio.runtime.link('alice', 'operator')}"
     await guest.post(link)

@@ -116,10 +116,16 @@ async def test_a_body_that_does_not_say_its_size_is_counted(studio: Studio, alic
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/sessions", "/sign-in", "/nothing", "/static/css/tokens.css", "/sessions/ses_x"]
-)
-async def test_every_answer_is_strict(alice: Visitor, path: str) -> None:
-    answer = await alice.get(path)
+    "method,path,host",
+    [
+        ("GET", "/", ""), ("GET", "/sessions", ""), ("GET", "/sign-in", ""),
+        ("GET", "/nothing", ""),
+        ("GET", "/static/css/tokens.css", ""), ("GET", "/sessions/ses_x", ""), ("PUT", "/", ""),
+        ("HEAD", "/live/pending", ""), ("POST", "/keys", ""), ("GET", "/", "evil.example"),
+    ],
+)  # fmt: skip
+async def test_every_answer_is_strict(alice: Visitor, method: str, path: str, host: str) -> None:
+    answer = await alice.http.request(method, path, headers={"Host": host} if host else {})
 
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'nonce-")

@@ -160,6 +160,8 @@ async def decide(request: Request) -> Response:
 async def edit(request: Request) -> Response:
     """GET /approvals/{wait_id}/edit: a form from the tool's schema, filled with the proposal."""
     one = await card_of(request, request.path_params["wait_id"], whole=True)
+    if not one.may_edit:
+        return await _one(request, one, status=409)
     value = one.card.arguments_value
     drawn = forms.fields(one.card.schema, value)
     return await _form(request, one, drawn, tree=arguments.tree(value))
@@ -251,6 +253,8 @@ async def _drawn(
 ) -> Response:
     """The edit form once more, with what was typed, what is wrong and what would change."""
     one = await card_of(request, request.path_params["wait_id"], whole=True)
+    if not one.may_edit:
+        return await _one(request, one, status=409)
     value, wrong, action = forms.read(one.card.schema, pairs(form))
     if isinstance(refusal, Invalid):
         wrong = wrong | refusal.fields
@@ -271,8 +275,6 @@ async def _form(
     wrong: dict[str, str] | None = None, refusal: StudioError | None = None,
     changes: int | None = None, reason: str = "",
 ) -> Response:  # fmt: skip
-    if "approve" not in one.choices:
-        return await _one(request, one, status=409)
     status = errors.status(refusal) if refusal else 422 if wrong else 200
     words = f"{count(len(wrong or {}), 'field')} must be put right. Nothing was decided."
     view = EditView(
