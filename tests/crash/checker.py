@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-PEOPLE = {"alice", "bob", "charlie"}
+NAMES = ("alice", "bob", "charlie")
+PEOPLE = {*NAMES, *(f"key:{name}" for name in NAMES)}
 ENDS = {"turn.completed", "turn.failed", "turn.cancelled"}
 RESULTS = {"call.succeeded", "call.failed", "call.denied", "call.cancelled"}
 SENDS = 3

@@ -23,7 +23,7 @@ COOKIE = "studio"
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A command and its answer; `status` is 0 when none came."""
+    """A command by whom the journal names `who`, and its answer; `status` is 0 when none came."""
 
     verb: str
     path: str
@@ -92,8 +92,8 @@ class Driver:
             except httpx.TransportError:
                 self.house.recover(process)
             self.said.append(
-                Said(verb=verb, path=path, key=key, who=who, body=body, shown=shown, asked=asked,
-                     answered=time.time(), status=status, answer=answer)
+                Said(verb=verb, path=path, key=key, who=f"key:{who}", body=body, shown=shown,
+                     asked=asked, answered=time.time(), status=status, answer=answer)
             )  # fmt: skip
             if status and status != 503:
                 return answer
@@ -102,12 +102,13 @@ class Driver:
     def _decide_in_browser(self, wait_id: str, choice: str, who: str) -> None:
         """Press the button on the card. Who hears nothing looks at the card again, as people do."""
         key = f"{self.tag}-browser-{next(self._numbers)}"
-        path = f"/approvals/{wait_id}/decision"
+        path, shown = f"/approvals/{wait_id}/decision", ""
         for _ in self._tries(f"no answer to {who}'s click"):
             process, asked = self.house.now, time.time()
-            status, shown = 0, ""
+            status = 0
             try:
-                token, shown = self._form(process, wait_id, who)
+                token, digest = self._form(process, wait_id, who)
+                shown = digest or shown  # a card that was decided shows no form any more
                 form = {"decision": choice, "token": token, "digest": shown, "reason": ""}
                 if self._has_decided(wait_id, who):
                     status = 303
