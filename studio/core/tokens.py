@@ -1,6 +1,7 @@
 """Signed tokens: sign-in links and the token inside each decision form. Made from one key file.
 
-Signing is itsdangerous' (HMAC-SHA-512 here); what is single-use is remembered by the store.
+Signing is itsdangerous' (HMAC-SHA-512 here). What is single-use is remembered by the store, by the
+chance inside: base 64 can be written in several ways, so the token's text is no name for it.
 """
 
 import hashlib
@@ -38,10 +39,10 @@ class Tokens:
         """A sign-in token: 256 bits of chance, good for two minutes, once."""
         return str(self._links.dumps([person, role, secrets.token_urlsafe(32)]))
 
-    def read_link(self, token: str) -> tuple[str, Role]:
-        """Who a sign-in link lets in; raises Unknown."""
+    def read_link(self, token: str) -> tuple[str, Role, str]:
+        """Who a sign-in link lets in, and the chance that makes it one of its kind; or Unknown."""
         try:
-            person, role, _ = self._links.loads(token, max_age=LINK_SECONDS)
+            person, role, chance = self._links.loads(token, max_age=LINK_SECONDS)
         except SignatureExpired as error:
             raise Unknown(
                 "This sign-in link is older than two minutes. Run `studio login` for a new one.",
@@ -54,21 +55,22 @@ class Tokens:
             ) from error
         if role not in RANK:
             raise Unknown("This sign-in link names no role.", code="link.invalid")
-        return str(person), role
+        return str(person), role, str(chance)
 
     def form(self, *, person: str, wait_id: str, digest: str, secret: str) -> str:
         """The token of one decision form: bound to person, browser, wait and digest."""
         bound = [person, wait_id, digest, hashed(secret)[:32], secrets.token_urlsafe(12)]
         return str(self._forms.dumps(bound))
 
-    def check_form(self, token: DecisionToken, *, person: str, wait_id: str, digest: str) -> None:
-        """Raise Denied unless the token was made for exactly this form."""
+    def check_form(self, token: DecisionToken, *, person: str, wait_id: str, digest: str) -> str:
+        """The chance in a token that was made for exactly this form; raises Denied."""
         try:
             bound: list[Any] = self._forms.loads(token.value, max_age=FORM_SECONDS)
         except (BadSignature, ValueError) as error:
             raise _no_token() from error
         if bound[:4] != [person, wait_id, digest, hashed(token.secret)[:32]]:
             raise _no_token()
+        return str(bound[4])
 
     def cookie(self, secret: str) -> str:
         """The signed value of the sign-in cookie."""

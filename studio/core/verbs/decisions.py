@@ -52,7 +52,7 @@ class DecisionVerbs(Verbs):
         access.needs(person, "operator", "decide")
         fault("decision.before_commit")
         wait = await self._wait(person, wait_id)
-        self._check_token(person, wait_id, digest, token)
+        chance = self._check_token(person, wait_id, digest, token)
         given = await self._given(
             person, wait, choice, digest, parts.reason(reason), arguments, answer
         )
@@ -64,9 +64,9 @@ class DecisionVerbs(Verbs):
             return approvals.decide(session, wait_id, given, self.clock.now())
 
         def spend(conn: sa.Connection, session: Session, facts: list[e.Fact]) -> None:
-            if token is not None:
+            if chance is not None:
                 at = self.clock.now()
-                _once(people.spend(conn, hashed(token.value), "decision", person.id, at))
+                _once(people.spend(conn, hashed(chance), "decision", person.id, at))
 
         def said(session: Session, facts: list[e.Fact]) -> dict[str, Any]:
             return _decided(wait_id, session, facts)
@@ -91,13 +91,13 @@ class DecisionVerbs(Verbs):
 
     def _check_token(
         self, person: Person, wait_id: str, digest: str, token: DecisionToken | None
-    ) -> None:
-        """A browser's decision must come from the card's own form."""
+    ) -> str | None:
+        """A browser's decision must come from the card's own form; the chance in its token."""
         if person.via != "browser":
-            return
+            return None
         if token is None:
             token = DecisionToken(value="", secret="")
-        self.tokens.check_form(token, person=person.id, wait_id=wait_id, digest=digest)
+        return self.tokens.check_form(token, person=person.id, wait_id=wait_id, digest=digest)
 
     async def _given(
         self, person: Person, wait: effects.WaitRow, choice: e.Choice, digest: str, reason: str,

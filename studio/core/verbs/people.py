@@ -72,11 +72,11 @@ class PeopleVerbs(Verbs):
 
     async def sign_in(self, token: str) -> tuple[str, Person]:
         """Spend a sign-in link; the secret for the cookie, and who came in."""
-        person, role = self.tokens.read_link(token)
+        person, role, chance = self.tokens.read_link(token)
         secret, at = ids.core(self.clock.new_id("sin")) + keys.make(), self.clock.now()
 
         def rule(conn: sa.Connection) -> list[e.Event]:
-            earlier = people.spend(conn, hashed(token), "link", person, at)
+            earlier = people.spend(conn, hashed(chance), "link", person, at)
             if earlier is not None:
                 raise Denied(
                     "This sign-in link was used already. Run `studio login` for a new one.",
