@@ -162,7 +162,8 @@ class Worker:
             async with hold.out:
                 await self.driver.move(hold)
         except* LeaseLost:
-            log.warning("Another worker took over session %s.", session_id)
+            log.warning("Session %s could not be kept: its lease ran out.", session_id)
+            await self._give_up(hold)
         except* Exception:
             log.exception("Session %s could not be moved; it is tried again.", session_id)
             await self._give_up(hold)
@@ -173,10 +174,22 @@ class Worker:
                 self._wake.set()
 
     async def _give_up(self, hold: Hold) -> None:
-        later = self.clock.now() + RETRY_MILLISECONDS
-        with suppress(Exception):
-            while (again := await wakes.release(self.db, hold.lease, later)) is not None:
-                hold.lease = again
+        """Let the session go, which nobody can take while the store says that we hold it.
+
+        A store that cannot record an outcome seldom records this at once, so it is tried until it
+        does. A lease that somebody else has by now is not touched.
+        """
+        while True:
+            later = self.clock.now() + RETRY_MILLISECONDS
+            try:
+                again = await wakes.release(self.db, hold.lease, later)
+            except Exception:
+                log.exception("Session %s could not be let go yet.", hold.lease.session_id)
+                await asyncio.sleep(POLL_SECONDS)
+                continue
+            if again is None:
+                return
+            hold.lease = again
 
 
 def _ms(seconds: float) -> int:

@@ -8,10 +8,11 @@ import pytest
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Denied, Gone, Refused
 from studio.core.rules.session import Session
+from studio.core.store import raw
 from studio.core.tokens import DecisionToken
-from studio.core.tools.tool import Kit, Result, ToolError
+from studio.core.tools.tool import Kit, Offered, Result, ToolError
 from tests.core.conftest import ALICE, BOB, Core
-from tests.fakes import Gate, tool
+from tests.fakes import FakeCatalog, Gate, tool
 
 READ = {"read_only": True}
 DORA = Person(id="dora", role="operator")
@@ -399,6 +400,66 @@ async def test_the_same_call_for_ever_ends_at_the_limit_of_steps(core: Core) -> 
     assert session.turn is not None
     assert (session.status, session.turn.code) == ("failed", "limit.steps")
     assert session.turn.step == 25
+
+
+async def test_a_session_whose_lease_ran_out_unnoticed_moves_again(core: Core) -> None:
+    """As after a process was frozen: nobody took it, so the store still says that it is ours."""
+    async with core.working() as worker:
+
+        class Freezing(FakeCatalog):
+            async def offered(self, manifest: Any) -> Offered:
+                for hold in worker.holds.values():
+                    hold.good_until = 0.0
+                worker.driver.catalog = core.catalog
+                return await core.catalog.offered(manifest)
+
+        worker.driver.catalog = Freezing()
+        session_id = await core.start("say still here")
+        await core.until(session_id, lambda s: s.turn and s.turn.model)
+        core.clock.pass_time(3_000)
+        session = await core.over(session_id)
+
+    assert session.status == "completed"
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+async def test_a_session_that_could_not_be_let_go_moves_again(core: Core) -> None:
+    """As after a full disk: neither the outcome nor the release could be written."""
+    full = Gate()
+    core.offer(tool("look", full, **READ, timeout=60.0))
+
+    async def carry_out(statement: str) -> None:
+        await core.parts.db.touch(lambda conn: raw.put(conn, statement))
+
+    async with core.working():
+        session_id = await core.start("call look {}\nthen\nsay seen")
+        await full.reached.wait()
+        for name, act in (("facts", "INSERT ON events"), ("leases", "UPDATE ON wakes")):
+            await carry_out(
+                f"CREATE TRIGGER no_{name} BEFORE {act} BEGIN SELECT RAISE(ABORT, 'full'); END"
+            )
+        full.open.set()
+        await asyncio.sleep(0.5)
+        await carry_out("DROP TRIGGER no_facts")
+        await carry_out("DROP TRIGGER no_leases")
+        await asyncio.sleep(1.5)
+        core.clock.pass_time(3_000)
+        session = await core.over(session_id)
+
+    assert session.status == "completed"
+
+
+async def test_how_far_a_call_is_is_forgotten_once_it_is_over(core: Core) -> None:
+    async def tell(arguments: Any, kit: Kit) -> Any:
+        kit.progress(1, 2, "half")
+        return {"done": True}
+
+    core.offer(tool("look", tell, **READ))
+    async with core.working():
+        session_id = await core.start("call look {}\nthen\nsay seen")
+        await core.over(session_id)
+
+    assert core.parts.feed.progress(session_id) == {}
 
 
 async def free_leases(core: Core) -> None:

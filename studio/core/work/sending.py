@@ -21,6 +21,10 @@ log = logging.getLogger("studio.worker")
 
 RESULT_BYTES = 8 * 1024 * 1024
 BACK_OFF_SECONDS = 0.25
+NOT_SENT = turn.Outcome(
+    code="call.not_sent", message="It was not sent: the turn was stopped first.", failed=True,
+    settled=True,
+)  # fmt: skip
 
 
 class Sending:
@@ -92,14 +96,27 @@ class Sending:
         )  # fmt: skip
         fault("call.before_send")
         self.driver.gate(hold)
-        came = await self._call(tool, arguments, kit)
-        fault("call.before_outcome")
-        await self.driver.commit(
-            hold, lambda s: turn.outcome(s, started.turn_id, started.effect_id, came)
-        )
+        try:
+            if await self._is_stopped(hold, started):
+                came = NOT_SENT
+            else:
+                came = await self._call(tool, arguments, kit)
+            fault("call.before_outcome")
+            await self.driver.commit(
+                hold, lambda s: turn.outcome(s, started.turn_id, started.effect_id, came)
+            )
+        finally:
+            self.driver.feed.clear_progress(hold.lease.session_id, started.effect_id)
         fault("call.after_outcome")
         if came.unknown and tool.spec.repeatable:
             await asyncio.sleep(BACK_OFF_SECONDS * 2**started.send)  # before the same key again
+
+    async def _is_stopped(self, hold: Hold, started: e.CallStarted) -> bool:
+        """The turn was stopped since the intent was recorded: then nothing more goes out."""
+        session = await self.driver.journal.session(hold.lease.session_id)
+        assert session is not None, "it has an intent"
+        call = turn.current_call(session, started.effect_id)
+        return call is None or call.state != "started"
 
     async def _call(self, tool: Tool, arguments: Any, kit: Kit) -> turn.Outcome:
         """Call the tool; whatever happens becomes an outcome, never an exception."""
