@@ -4,6 +4,7 @@ The 10,000 races on each store are in `bench/races.py`; here are a few of each k
 """
 
 import asyncio
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,8 +16,9 @@ import pytest
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Denied, Gone, Refused
 from studio.core.tokens import DecisionToken
+from studio.core.tools.tool import Kit
 from tests import fakes, postgres
-from tests.core.conftest import Core
+from tests.core.conftest import ALICE, Core
 from tests.crash import matrix as m
 from tests.crash import places
 from tests.crash.scenes import received
@@ -74,9 +76,7 @@ async def test_one_of_fifty_decides_and_every_other_is_told_who_was_first(core: 
 async def test_two_of_fifty_people_approve_where_two_must(core: Core) -> None:
     notify = fakes.tool("notify")
     core.offer(notify)
-    await core.runtime.save_policy(
-        Person(id="alice", role="admin"), [{"effect": "ask", "approvers": 2}], expect=None
-    )
+    await core.runtime.save_policy(ALICE, [{"effect": "ask", "approvers": 2}], expect=None)
 
     async with core.working():
         session_id, waits = await _waits(core, 5)
@@ -96,9 +96,7 @@ async def test_two_of_fifty_people_approve_where_two_must(core: Core) -> None:
 async def test_deadline_and_person_race_and_one_of_them_wins(core: Core) -> None:
     notify = fakes.tool("notify")
     core.offer(notify)
-    await core.runtime.save_policy(
-        Person(id="alice", role="admin"), [{"effect": "ask", "expires_seconds": 1}], expect=None
-    )
+    await core.runtime.save_policy(ALICE, [{"effect": "ask", "expires_seconds": 1}], expect=None)
 
     async with core.working():
         session_id, waits = await _waits(core, 10)
@@ -119,6 +117,29 @@ async def _after(core: Core, seconds: float, wait_id: str, digest: str) -> str:
     """Approve some time after the call was held."""
     await asyncio.sleep(seconds)
     return await _decide(core, PEOPLE[0], wait_id, "approve", digest)
+
+
+async def test_nothing_goes_out_after_a_stop_was_acknowledged(core: Core) -> None:
+    went: dict[str, float] = {}
+
+    async def act(arguments: Any, kit: Kit) -> Any:
+        went[kit.session_id] = time.perf_counter()
+        await asyncio.sleep(0.05)
+
+    core.offer(fakes.tool("notify", act))
+    await core.runtime.save_policy(ALICE, [{"effect": "allow"}], expect=None)
+    stopped: dict[str, float] = {}
+
+    async with core.working():
+        for number in range(60):
+            session_id = await core.start(_calls(1))
+            await asyncio.sleep(number % 20 * 0.0007)  # somewhere on the way to the call
+            await core.runtime.cancel_turn(ALICE, session_id)
+            stopped[session_id] = time.perf_counter()
+        sessions = [await core.session(session_id) for session_id in stopped]
+
+    assert {session.status for session in sessions} == {"cancelled"}
+    assert [one for one in went if went[one] > stopped[one]] == []
 
 
 @pytest.mark.crash
@@ -206,7 +227,7 @@ def _sessions(client: httpx.Client, status: str) -> list[Any]:
 
 
 def _until(holds: Any) -> None:
-    deadline = places.time.monotonic() + places.PATIENCE
+    deadline = time.monotonic() + places.PATIENCE
     while not holds():
-        assert places.time.monotonic() < deadline, "it never came to that"
-        places.time.sleep(0.05)
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.05)

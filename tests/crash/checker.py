@@ -23,7 +23,7 @@ CALL_NEXT: dict[str, set[str]] = {
     "call.proposed": {
         "wait.opened", "call.started", "call.denied", "call.failed", "call.cancelled",
     },
-    "wait.opened": {"decision.recorded"},
+    "wait.opened": {"decision.recorded", "call.late"},
     "decision.recorded": {
         "decision.recorded", "call.started", "call.denied", "call.failed", "call.succeeded",
         "call.cancelled", "call.settled", "wait.opened",
