@@ -53,6 +53,8 @@ def _steps(kind: places.Kind, conn: sa.Connection) -> None:
         raw.put(conn, "BEGIN IMMEDIATE")
     else:
         raw.put(conn, "BEGIN")
+        # between two steps a busy machine may take longer than a commit ever does
+        raw.put(conn, "SET LOCAL idle_in_transaction_session_timeout = 0")
         raw.put(conn, "SELECT pg_advisory_xact_lock(?)", (ONE_AT_A_TIME,))
     found = db.revision(conn)
     if found is not None and found > SCHEMA:
