@@ -128,7 +128,9 @@ async def index(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /approvals/{wait_id}: the card alone."""
-    return await _one(request, await card_of(request, request.path_params["wait_id"]))
+    position = await reader(request).position()  # first: what is shown is not older than it
+    one = await card_of(request, request.path_params["wait_id"])
+    return await _one(request, one, after=position)
 
 
 async def card(request: Request) -> Response:
@@ -181,9 +183,12 @@ async def _cards(request: Request, found: Page[WaitRow]) -> tuple[CardView, ...]
     return tuple(replace(one, is_folded=many and place > 0) for place, one in enumerate(cards))
 
 
-async def _one(request: Request, one: CardView, *, status: int = 200) -> Response:
+async def _one(
+    request: Request, one: CardView, *, after: int | None = None, status: int = 200
+) -> Response:
+    """A page with one card. It looks again for what came behind `after`, or at once."""
     wait = one.card.wait
-    live = None if one.is_whole else f"/live/approvals?after={await reader(request).position()}"
+    live = None if one.is_whole else f"/live/approvals?after={'' if after is None else after}"
     view = CardPage(
         frame=await frame(request, wait.tool, nav="approvals", live=live),
         card=one,
@@ -220,6 +225,7 @@ def _given(one: CardView, form: FormData) -> dict[str, Any]:
 
 async def _again(request: Request, form: FormData, refusal: StudioError) -> Response:
     """The card as it is now, with the reason and everything that was typed."""
+    position = await reader(request).position()
     one = await card_of(
         request, request.path_params["wait_id"], whole=bool(text(form, "whole")),
         reason=text(form, "reason"), typed=pairs(form), refusal=refusal,
@@ -227,7 +233,7 @@ async def _again(request: Request, form: FormData, refusal: StudioError) -> Resp
     status = 200 if one.action else errors.status(refusal)
     if is_swap(request):
         return block(request, ONE, "card", Part(card=one), status=status)
-    return await _one(request, one, status=status)
+    return await _one(request, one, after=position, status=status)
 
 
 async def _approve_edited(request: Request, form: FormData) -> Response:

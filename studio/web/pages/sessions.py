@@ -172,8 +172,7 @@ async def create(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /sessions/{session_id}."""
-    session = await _session(request)
-    return page(request, SHOW, await _view(request, composer(request, session)))
+    return page(request, SHOW, await _view(request))
 
 
 async def timeline(request: Request) -> Response:
@@ -218,9 +217,8 @@ async def send(request: Request) -> Response:
         else:
             await runtime(request).send_message(person(request), session_id, message, key=key)
     except StudioError as refusal:
-        session = await _session(request)
-        return await _back(request, composer(request, session, typed=message, refusal=refusal))
-    return await _back(request, composer(request, await _session(request)))
+        return await _back(request, typed=message, refusal=refusal)
+    return await _back(request)
 
 
 async def stop(request: Request) -> Response:
@@ -234,10 +232,7 @@ async def stop(request: Request) -> Response:
         said = f"Stopped. {_ran(len(stopped.ran))} {_unknown(len(stopped.unknown))}"
     except StudioError as error:
         refusal = error
-    session = await _session(request)
-    return await _back(
-        request, composer(request, session, typed=written, refusal=refusal, said=said)
-    )
+    return await _back(request, typed=written, refusal=refusal, said=said)
 
 
 # What a page is made of --------------------------------------------------------------------------
@@ -253,8 +248,13 @@ async def _timeline(request: Request) -> Timeline:
     )
 
 
-async def _view(request: Request, writing: Composer) -> ShowView:
-    """The session as this person sees it. The timeline is read first: its seq is the cursor."""
+async def _view(
+    request: Request, *, typed: str = "", refusal: StudioError | None = None
+) -> ShowView:
+    """The session as this person sees it.
+
+    The timeline is read first: its seq is the cursor, so nothing here may be older than it.
+    """
     shown, session = await _timeline(request), await _session(request)
     row, is_now = session.row, _number(request, "before") is None
     draft = reader(request).draft(row.id) if is_now else None
@@ -264,22 +264,26 @@ async def _view(request: Request, writing: Composer) -> ShowView:
         session=session,
         timeline=shown,
         cards=await cards_of(request, row.id),
-        composer=writing,
+        composer=composer(request, session, typed=typed, refusal=refusal),
         panel=await _panel(request, session),
         draft=draft[1] if draft else "",
         is_now=is_now,
     )
 
 
-async def _back(request: Request, writing: Composer) -> Response:
+async def _back(
+    request: Request, *, typed: str = "", refusal: StudioError | None = None, said: str = ""
+) -> Response:
     """After a change, or its refusal: the composer for an open page, the session for a browser."""
-    status = errors.status(writing.refusal) if writing.refusal else 200
+    status = errors.status(refusal) if refusal else 200
     if is_swap(request):
-        part = Part(session=await _session(request), composer=writing)
-        return block(request, SHOW, "composer", part, status=status)
-    if writing.refusal is None:
-        return RedirectResponse(f"/sessions/{writing.session_id}#end", 303)
-    return page(request, SHOW, await _view(request, writing), status=status)
+        session = await _session(request)
+        writing = composer(request, session, typed=typed, refusal=refusal, said=said)
+        return block(request, SHOW, "composer", Part(session=session, composer=writing),
+                     status=status)  # fmt: skip
+    if refusal is None:
+        return RedirectResponse(f"/sessions/{request.path_params['session_id']}#end", 303)
+    return page(request, SHOW, await _view(request, typed=typed, refusal=refusal), status=status)
 
 
 async def _panel(request: Request, session: SessionView) -> Panel:
