@@ -253,6 +253,10 @@ class Reader:
         """How the store does, in figures (see `projections.health`)."""
         return await health.figures(self._db, self._clock.now(), self._data)
 
+    async def trouble(self) -> str:
+        """What a person should know on every page while it lasts; "" when all is well."""
+        return health.trouble(await self.health())
+
     async def ready(self) -> dict[str, Any]:
         """Whether requests can be answered: {"ready": bool, "why": sentence or None}."""
         try:

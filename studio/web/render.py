@@ -40,7 +40,8 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
     person = request.state.person
     if person is None:
         return Frame(title=title, nonce=request.state.nonce)
-    pending = await request.app.state.reader.pending(person)
+    reader = request.app.state.reader
+    pending = await reader.pending(person)
     return Frame(
         title=title,
         nonce=request.state.nonce,
@@ -49,6 +50,7 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
         person_name=person.id,
         person_role=person.role,
         live_url=live or "/live/pending",
+        banner=await reader.trouble(),
     )
 
 

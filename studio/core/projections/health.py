@@ -1,6 +1,7 @@
 """How the store does, in figures a person or a monitor can act on."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from studio.core.store import tables
 from studio.core.store.db import Db
 
 CLOCK_SLACK = 1_000  # ms a fact may be ahead of our clock before that is said
+DISK_FLOOR = 256 * 1024 * 1024  # bytes
+WAKE_LAG = 20_000  # ms a due wake may wait before we say that nobody works
 
 
 async def figures(db: Db, now: int, folder: Path) -> dict[str, Any]:
@@ -26,14 +29,37 @@ async def figures(db: Db, now: int, folder: Path) -> dict[str, Any]:
     }
 
 
+def trouble(figures: Mapping[str, Any]) -> str:
+    """What a person should know on every page while it lasts; "" when all is well."""
+    if figures["last_error"]:
+        return f"Nothing can be recorded at the moment: {figures['last_error']}"
+    if figures["disk_free"] < DISK_FLOOR:
+        free = figures["disk_free"] // 2**20
+        return f"The disk is almost full: {free} MiB are left. Make room before decisions fail."
+    if figures["clock_behind"]:
+        return (
+            "This machine's clock is behind the newest fact, so deadlines and times are off until "
+            "it has caught up. Set the clock right."
+        )
+    if figures["wake_lag"] > WAKE_LAG:
+        seconds = figures["wake_lag"] // 1000
+        return f"No worker has moved a session for {seconds} s. Start one: studio work."
+    return ""
+
+
 def position(conn: sa.Connection) -> int:
     """The newest position, 0 in an empty store."""
     return conn.execute(sa.select(tables.positions.c.last)).scalar() or 0
 
 
 def _read(conn: sa.Connection) -> tuple[int, int | None, int | None]:
-    c, w = tables.events.c, tables.wakes.c
-    newest = sa.select(c.time).order_by(c.position.desc()).limit(1).scalar_subquery()
+    w = tables.wakes.c
+    newest = _newest().scalar_subquery()
     due = sa.select(sa.func.min(w.due)).where(w.due.is_not(None), w.owner.is_(None))
     row = conn.execute(sa.select(newest, due.scalar_subquery())).one()
     return position(conn), row[0], row[1]
+
+
+def _newest() -> sa.Select[tuple[int]]:
+    c = tables.events.c
+    return sa.select(c.time).order_by(c.position.desc()).limit(1)

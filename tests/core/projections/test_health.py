@@ -1,3 +1,6 @@
+import pytest
+
+from studio.core.projections.health import trouble
 from studio.core.reader import Reader
 from studio.core.store import wakes
 from tests.core.projections.story import Story
@@ -46,3 +49,34 @@ async def test_empty_store_is_healthy(story: Story, reader: Reader) -> None:
     health = await reader.health()
 
     assert (health["position"], health["clock_behind"]) == (0, False)
+
+
+async def test_a_healthy_store_is_no_trouble(story: Story, reader: Reader) -> None:
+    await story.session()
+
+    assert await reader.trouble() == ""
+
+
+async def test_a_clock_that_is_behind_is_trouble_for_every_page(
+    story: Story, reader: Reader
+) -> None:
+    await story.session()
+    story.clock.told -= 1_001
+
+    assert "clock is behind" in await reader.trouble()
+
+
+@pytest.mark.parametrize(
+    "figure,words",
+    [
+        ({"last_error": "The disk is full."}, "Nothing can be recorded"),
+        ({"disk_free": 1_000_000}, "almost full"),
+        ({"clock_behind": True}, "Set the clock right"),
+        ({"wake_lag": 60_000}, "studio work"),
+    ],
+)
+def test_trouble_is_told_in_words(figure: dict[str, object], words: str) -> None:
+    well = {"last_error": None, "disk_free": 10**12, "clock_behind": False, "wake_lag": 0}
+
+    assert trouble(well) == ""
+    assert words in trouble({**well, **figure})
