@@ -3,6 +3,7 @@
 import pytest
 
 from studio.core.rules import errors as e
+from studio.core.store import people, raw
 from studio.web import errors
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
@@ -66,3 +67,23 @@ async def test_words_survive_a_store_that_is_away(
 
     assert answer.status_code == 503
     assert "The disk is full" in answer.text
+
+
+async def test_a_full_disk_is_said_on_every_page_until_something_is_written(
+    studio: Studio, alice: Visitor
+) -> None:
+    db = studio.story.db
+    pages = await db.record(lambda conn: raw.one(conn, "PRAGMA page_count")[0])
+    await db.record(lambda conn: raw.one(conn, f"PRAGMA max_page_count = {pages}"))
+    large = "x" * 1_000_000
+    with pytest.raises(e.Unavailable):
+        await db.record(lambda conn: people.spend(conn, "one", large, "alice", 0))
+    await db.record(lambda conn: None)  # as a heartbeat that has nothing to write
+
+    shown = [(await alice.get(path)).text for path in ("/", "/policy", "/sessions/none")]
+    await db.record(lambda conn: raw.one(conn, "PRAGMA max_page_count = 100000"))
+    await db.record(lambda conn: people.spend(conn, "one", large, "alice", 0))
+    after = (await alice.get("/")).text
+
+    assert all('class="banner"' in text and "disk" in text for text in shown)
+    assert 'class="banner"' not in after

@@ -37,7 +37,7 @@ class Item:
 
 @dataclass(slots=True)
 class State:
-    """How the writer is, for `Db.health`."""
+    """How the writer is, for `Db.health`. The last error stands until something is written."""
 
     last_error: str | None = None
     commits: int = 0
@@ -111,16 +111,17 @@ class Writer:
         self.batch_number += 1
         try:
             conn = self._begin()
-            before = self._last
+            before, written = self._last, _written(self.kind, conn)
             for item in items:
                 self._do(conn, item, alone=len(items) == 1)
             self._end(conn, moved=self._last != before)
+            if written is None or _written(self.kind, conn) != written:
+                self.state.last_error = None
         except BaseException as error:  # noqa: BLE001 - the thread outlives every failure
             self._undo(items, error)
             return
         self.state.commits += 1
         self.state.items += len(items)
-        self.state.last_error = None
         for item in items:
             _durable(item)
 
@@ -179,7 +180,8 @@ class Writer:
     def _undo(self, items: list[Item], error: BaseException) -> None:
         """The store failed: nothing of this batch was recorded, and everyone hears why."""
         words = places.in_words(error) or error
-        self.state.last_error = str(words)
+        is_told = isinstance(words, StudioError)
+        self.state.last_error = str(words) if is_told else f"{type(words).__name__}."
         for item in items:
             item.result = None
             item.error = item.error if isinstance(item.error, StudioError) else words
@@ -236,3 +238,8 @@ def _tell(items: list[Item]) -> None:
             item.future.set_result(item.result)
         else:
             item.future.set_exception(item.error)
+
+
+def _written(kind: places.Kind, conn: sa.Connection) -> int | None:
+    """How many rows this connection changed so far; a full disk takes a commit without any."""
+    return int(raw.driver(conn).total_changes) if kind == "sqlite" else None
