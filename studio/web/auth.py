@@ -54,11 +54,11 @@ async def ask(request: Request) -> Response:
         signed_in_as=person.id if person else "",
     )
     answer = page(request, "sign_in.html", view)
-    # the link comes from elsewhere and does not know where one was going
-    answer.set_cookie(
-        NEXT, quote(target), max_age=NEXT_SECONDS, path="/sign-in", httponly=True, samesite="lax",
-        secure=request.app.state.settings.secure,
-    )  # fmt: skip
+    if target != "/":  # the link comes from elsewhere and does not know where one was going
+        answer.set_cookie(
+            NEXT, quote(target), max_age=NEXT_SECONDS, path="/sign-in", httponly=True,
+            samesite="lax", secure=request.app.state.settings.secure,
+        )  # fmt: skip
     return answer
 
 
