@@ -104,7 +104,12 @@ def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
     settings = built.settings
     routes: list[Any] = [Mount("/v1", app=api_routes.app(built.runtime, built.reader, settings))]
     if demo_view is not None:
-        routes.append(Route("/demo/notices", demo_view.receive, methods=["POST"]))
+        routes.append(
+            Route(
+                "/demo/notices", demo_view.receive, methods=["POST"],
+                middleware=web.outermost(settings),
+            )
+        )  # fmt: skip
     people_app = web.app(built.runtime, built.reader, settings, demo=demo_view)
     return Starlette(
         routes=[*routes, Mount("/", app=people_app)], exception_handlers={404: _nowhere}

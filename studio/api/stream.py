@@ -7,9 +7,12 @@ stream is open, so one that was revoked stops hearing.
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from studio.api import answers, auth, shapes
 from studio.api.bodies import EventsQuery, NoBody
@@ -41,15 +44,26 @@ async def response(ask: Ask[EventsQuery, NoBody], session_id: str, after: int) -
     await ask.reader.session(ask.person, session_id)
     held = ask.parts.gate.stream(ask.person)
     held.__enter__()  # now, so that one stream too many is a 429 and not a broken stream
+    told = facts(ask, session_id, after)
+    return Held(told, held, headers=HEADERS, ping=LOOK_AGAIN_SECONDS)
 
-    async def events() -> AsyncIterator[ServerSentEvent]:
+
+class Held(EventSourceResponse):
+    """A stream that gives its slot back however it ends, also before its first event."""
+
+    def __init__(
+        self, told: AsyncIterator[ServerSentEvent], slot: AbstractContextManager[None],
+        **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(told, **options)
+        self._slot = slot
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
         try:
-            async for event in facts(ask, session_id, after):
-                yield event
+            await super().__call__(scope, receive, send)
         finally:
-            held.__exit__(None, None, None)
-
-    return EventSourceResponse(events(), headers=HEADERS, ping=LOOK_AGAIN_SECONDS)
+            self._slot.__exit__(None, None, None)
 
 
 async def facts(

@@ -83,14 +83,20 @@ class Worker:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             asked = self.clock.monotonic()
             try:
-                ours = await wakes.renew(self.db, self.name, self.clock.now(), _ms(LEASE_SECONDS))
+                renewed = await wakes.renew(
+                    self.db, self.name, self.clock.now(), _ms(LEASE_SECONDS)
+                )
             except Exception:
                 log.exception("The heartbeat failed; leases run out unless the next one succeeds.")
                 continue
             for session_id, hold in list(self.holds.items()):
-                if session_id in ours:
+                if session_id in renewed.extended:
                     hold.good_until = asked + LEASE_SECONDS
-                elif hold.task is not None and self.clock.monotonic() > hold.good_until:
+                elif (
+                    session_id not in renewed.ours
+                    and hold.task is not None
+                    and self.clock.monotonic() > hold.good_until
+                ):
                     hold.task.cancel()
 
     async def _watch(self) -> None:

@@ -14,9 +14,11 @@ from studio.core.runtime import Runtime
 from studio.web.auth import WebSettings
 from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
-from studio.web.middleware import middleware
+from studio.web.middleware import middleware, outermost
 from studio.web.routes import routes
 from studio.web.topics import TOPICS
+
+__all__ = ["app", "outermost"]
 
 
 def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = None) -> Starlette:

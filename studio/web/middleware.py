@@ -53,6 +53,14 @@ def middleware(settings: WebSettings) -> list[Middleware]:
     ]
 
 
+def outermost(settings: WebSettings) -> list[Middleware]:
+    """What also stands before an endpoint that is no page of ours: strict headers, known hosts."""
+    return [
+        Middleware(StrictHeaders, https=settings.secure),
+        Middleware(KnownHosts, settings=settings),
+    ]
+
+
 def content_security_policy(nonce: str) -> str:
     """Nothing from elsewhere, scripts by nonce, no eval, no inline style, no frame, no plug-in."""
     return (

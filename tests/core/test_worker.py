@@ -212,6 +212,32 @@ async def test_two_people_must_approve_where_the_policy_says_so(core: Core) -> N
     assert len(pay.calls) == 1
 
 
+async def test_what_the_policy_denies_by_now_can_no_longer_be_approved(core: Core) -> None:
+    pay = tool("pay", schema=SCHEMA)
+    core.offer(pay)
+    async with core.working():
+        session = await core.held(await core.start('call pay {"amount": 5}'))
+        await core.runtime.save_policy(ALICE, [{"effect": "deny", "tool": "pay"}], expect=None)
+
+        with pytest.raises(Refused) as refused:
+            await decide(core, session, "approve")
+
+    assert refused.value.code == "arguments.denied"
+    assert pay.calls == []
+
+
+async def test_an_answer_that_cannot_be_used_says_that_the_call_ran(core: Core) -> None:
+    async def odd(arguments: Any, kit: Kit) -> Any:
+        raise ToolError("tool.bad_result", "It is not what the schema says.")
+
+    core.offer(tool("pay", odd))
+    await core.runtime.save_policy(ALICE, [{"effect": "allow", "tool": "pay"}], expect=None)
+    async with core.working():
+        session = await core.over(await core.start("call pay {}\nthen\nsay noted"))
+
+    assert only_call(session).message.startswith("It ran, but its answer cannot be used.")
+
+
 async def test_one_held_call_does_not_stop_its_siblings(core: Core) -> None:
     look, pay = tool("look", **READ), tool("pay", schema=SCHEMA)
     core.offer(look, pay)

@@ -54,10 +54,13 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
     """
     faults = Faults()
     if fault := json_fault(manifest):
-        raise Invalid(f"The agent manifest {fault}.", fields={"": f"{fault}."})
+        raise Invalid(
+            f"The agent manifest {fault}.", fields={"": f"{fault}."}, code="agent.invalid"
+        )
     reader = top(manifest, "", faults)
     if reader is None:
-        raise Invalid("An agent manifest is a JSON object.", fields=faults.fields)
+        words = "An agent manifest is a JSON object."
+        raise Invalid(words, fields=faults.fields, code="agent.invalid")
     reader.known(
         "name", "description", "instructions", "model", "tools", "servers", "plugins", "limits",
         "output_schema",
@@ -79,7 +82,7 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
         warnings=() if instructions else ("It has no instructions for the model.",),
         data=reader.value,
     )  # fmt: skip
-    faults.check("The agent manifest")
+    faults.check("The agent manifest", code="agent.invalid")
     return parsed
 
 

@@ -98,7 +98,7 @@ def parse(data: object) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
             reader.fault("rules", "is needed.")
         items = reader.objects("rules", most=MOST_RULES)
         rules = [r.read(item, number) for number, item in enumerate(items, 1)]
-    faults.check("The policy")
+    faults.check("The policy", code="policy.invalid")
     parsed = tuple(rule for rule in rules if rule is not None)
     return parsed, doubts.about(parsed)
 

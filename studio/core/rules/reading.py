@@ -24,12 +24,13 @@ class Faults:
         if len(self.fields) < MOST_FAULTS:
             self.fields.setdefault(path, sentence)
 
-    def check(self, what: str) -> None:
-        """Raise `Invalid` when there is any fault."""
+    def check(self, what: str, *, code: str) -> None:
+        """Raise `Invalid` with this code when there is any fault."""
         if self.fields:
             count = len(self.fields)
             noun = "field is" if count == 1 else "fields are"
-            raise Invalid(f"{what} cannot be used: {count} {noun} not right.", fields=self.fields)
+            words = f"{what} cannot be used: {count} {noun} not right."
+            raise Invalid(words, fields=self.fields, code=code)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,8 @@ CLAIM_EXPIRED = (
 )
 RENEW = (
     "WITH mine AS MATERIALIZED (SELECT session_id FROM wakes WHERE owner = ? {skip}) "
-    "UPDATE wakes SET expires = {clock}? WHERE session_id IN (SELECT session_id FROM mine)"
+    "UPDATE wakes SET expires = {clock}? WHERE session_id IN (SELECT session_id FROM mine) "
+    "RETURNING session_id"
 )
 ALIVE = "UPDATE workers SET alive_until = {clock}? WHERE id = ?"
 MINE = "SELECT session_id FROM wakes WHERE owner = ?"
@@ -100,14 +101,26 @@ async def claim(
     return await db.touch(act)
 
 
-async def renew(db: Db, owner: str, now: int, ttl: int) -> "frozenset[str]":
-    """Say that this owner lives; the sessions that are still its own."""
+@dataclass(frozen=True, kw_only=True)
+class Renewed:
+    """What an owner still has: `ours`, of which the leases of `extended` run from now again.
 
-    def act(conn: sa.Connection) -> frozenset[str]:
+    A row that a commit holds at this moment is not waited for; its lease is extended next time.
+    """
+
+    ours: frozenset[str]
+    extended: frozenset[str]
+
+
+async def renew(db: Db, owner: str, now: int, ttl: int) -> Renewed:
+    """Say that this owner lives."""
+
+    def act(conn: sa.Connection) -> Renewed:
         until = _moment(db, now) + ttl
-        raw.put(conn, _text(RENEW, db), (owner, until))
+        extended = frozenset(row[0] for row in raw.every(conn, _text(RENEW, db), (owner, until)))
         raw.put(conn, _text(ALIVE, db), (until, owner))
-        return frozenset(row[0] for row in raw.every(conn, MINE, (owner,)))
+        ours = frozenset(row[0] for row in raw.every(conn, MINE, (owner,)))
+        return Renewed(ours=ours, extended=extended)
 
     return await db.touch(act)
 

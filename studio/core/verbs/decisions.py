@@ -130,9 +130,15 @@ class DecisionVerbs(Verbs):
                     choice=choice, by=person.id, digest=digest, reason=reason, by_key=by_key,
                     arguments=edited, digest_decided=decided, ruling=ruling,
                 )  # fmt: skip
+        if choice == "approve":
+            await self._allowed(wait, await self._value(wait.arguments), "this call now")
         return approvals.Answer(
             choice=choice, by=person.id, digest=digest, reason=reason, by_key=by_key
         )
+
+    async def _value(self, content: e.Content) -> Any:
+        raw = await self.journal.blob(content.hash) if content.stored else None
+        return contents.parse(raw, content) if raw is not None else content.value
 
     async def _edited(
         self, wait: effects.WaitRow, value: Any, content: e.Content
@@ -145,6 +151,17 @@ class DecisionVerbs(Verbs):
                 "The edited arguments do not fit the tool's schema. Nothing was decided.",
                 code="arguments.invalid", fields=wrong,
             )  # fmt: skip
+        ruling = await self._allowed(wait, value, "the edited call")
+        digest = digests.of_call(
+            effect_id=wait.effect_id, tool=found.tool, tool_hash=found.tool_hash,
+            origin=found.origin, destination=found.destination, arguments=content,
+            agent=found.agent, agent_version=found.agent_version,
+        )  # fmt: skip
+        return digest, ruling
+
+    async def _allowed(self, wait: effects.WaitRow, value: Any, what: str) -> e.Ruling:
+        """What the policy of now says of these arguments; a denial refuses the approval."""
+        found = await self.db.read(lambda conn: effects.tool_of(conn, wait.effect_id))
         rules = await self.db.read(policies.current)
         subject = policy.Subject(
             tool=found.tool, server=found.origin.server, plugin=found.origin.plugin,
@@ -155,15 +172,10 @@ class DecisionVerbs(Verbs):
         if ruling.verdict == "deny":
             words = "; ".join(rule.words for rule in ruling.rules if rule.effect == "deny")
             raise Refused(
-                f"The policy denies the edited call: {words}. Nothing was decided.",
+                f"The policy denies {what}: {words}. Nothing was decided.",
                 code="arguments.denied",
             )
-        digest = digests.of_call(
-            effect_id=wait.effect_id, tool=found.tool, tool_hash=found.tool_hash,
-            origin=found.origin, destination=found.destination, arguments=content,
-            agent=found.agent, agent_version=found.agent_version,
-        )  # fmt: skip
-        return digest, ruling
+        return ruling
 
     def decision_token(self, person: Person, wait_id: str, digest: str, secret: str) -> str:
         """The token that goes into one card's own form."""

@@ -21,6 +21,7 @@ log = logging.getLogger("studio.worker")
 
 RESULT_BYTES = 8 * 1024 * 1024
 BACK_OFF_SECONDS = 0.25
+RAN = frozenset({"tool.bad_result", "tool.too_large"})  # codes of an answer, so there was a run
 NOT_SENT = turn.Outcome(
     code="call.not_sent", message="It was not sent: the turn was stopped first.", failed=True,
     settled=True,
@@ -127,8 +128,11 @@ class Sending:
         except ToolError as error:
             kept = contents.of(error.result) if error.result is not None else None
             unknown = error.maybe_ran and not spec.read_only
+            ran = error.code in RAN and not unknown and not spec.read_only
+            message = f"It ran, but its answer cannot be used. {error.message}"
             return turn.Outcome(
-                code=error.code, message=error.message, failed=True, unknown=unknown,
+                code=error.code, message=message if ran else error.message, failed=True,
+                unknown=unknown,
                 settled=error.settled, result=kept,
             )  # fmt: skip
         except TimeoutError:
@@ -190,8 +194,6 @@ def _came(result: Result) -> turn.Outcome:
     else:
         content = contents.of(result.value)
     if content.size > RESULT_BYTES:
-        words = (
-            f"The result has {content.size:,} bytes; {RESULT_BYTES:,} are kept. It may have run."
-        )
+        words = f"It ran; its result has {content.size:,} bytes, and {RESULT_BYTES:,} are kept."
         return turn.Outcome(code="tool.too_large", message=words, failed=True)
     return turn.Outcome(result=content)

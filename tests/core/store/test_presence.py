@@ -80,7 +80,7 @@ async def test_a_heartbeat_keeps_a_worker_and_its_leases(server_url: str) -> Non
         await wakes.claim(store.db, "one", 9, START, 10_000)
         await store.db.touch(lambda conn: raw.put(conn, "UPDATE workers SET alive_until = 1"))
 
-        assert len(await wakes.renew(store.db, "one", START, 10_000)) == 3
+        assert len((await wakes.renew(store.db, "one", START, 10_000)).ours) == 3
         await wakes.renew(store.db, "two", START, 10_000)
 
         assert await two.free_dead() == []

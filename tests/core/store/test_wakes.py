@@ -87,8 +87,8 @@ async def test_a_lapsed_lease_is_taken_over_and_its_holder_is_out(store: Store) 
 
     assert (new.owner, new.fence) == ("fresh", 2)
     assert await wakes.release(store.db, old, None) is None
-    assert await wakes.renew(store.db, "frozen", NOW, TTL) == frozenset()
-    assert await wakes.renew(store.db, "fresh", NOW, TTL) == {"ses_1"}
+    assert (await wakes.renew(store.db, "frozen", NOW, TTL)).ours == frozenset()
+    assert (await wakes.renew(store.db, "fresh", NOW, TTL)).extended == {"ses_1"}
 
 
 async def test_a_holder_does_not_take_over_from_itself(store: Store) -> None:
@@ -104,7 +104,7 @@ async def test_renewed_leases_do_not_lapse(store: Store) -> None:
     await claim(store, "one")
     await lapse(store)
 
-    assert await wakes.renew(store.db, "one", NOW + TTL, TTL) == {"ses_1", "ses_2"}
+    assert (await wakes.renew(store.db, "one", NOW + TTL, TTL)).ours == {"ses_1", "ses_2"}
     assert await claim(store, "two", NOW + TTL + 5) == []
 
 
@@ -265,7 +265,8 @@ class Leases(RuleBasedStateMachine):
     @rule(owner=st.sampled_from(["one", "two", "six"]))
     def renew(self, owner: str) -> None:
         mine = {s for s, lease in self.holder.items() if lease.owner == owner}
-        assert self.run(wakes.renew(self.store.db, owner, self.now, TTL)) == mine
+        renewed = self.run(wakes.renew(self.store.db, owner, self.now, TTL))
+        assert renewed.ours == renewed.extended == mine
 
     @rule(passed=st.sampled_from([1, 60, 500]))
     def time_passes(self, passed: int) -> None:
