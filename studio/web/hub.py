@@ -156,6 +156,7 @@ class Hub:
                 self._part(key, viewer)
             if not self._viewers:
                 self._end(FOLLOWER)
+                self._rights.clear()
                 self._end(ENDING)
 
     async def still(self, secret: str) -> Person | None:

@@ -92,6 +92,8 @@ class SessionTopic(Topic):
         while facts := await self.reader.facts_after(self.session_id, self.seq, WINDOW):
             chunks.append(await self._told(facts, since=self.seq))
             self.seq = facts[-1].seq
+            if written := _written(facts):
+                self._draft, self._written = None, written
         html = self._unrecorded()
         return [*chunks, Chunk(data=message(html), seq=self.seq)] if html else chunks
 
@@ -139,7 +141,6 @@ class SessionTopic(Topic):
         html = lines_partial(lines, self._agent, since=since) + header_partial(view)
         if "draft" in regions:
             html += draft_partial(None)
-            self._draft, self._written = None, _written(facts) or self._written
         return batch(html, regions & _LOOKED, seq=facts[-1].seq)
 
     async def _snapshot(self) -> Chunk:
