@@ -1,4 +1,4 @@
-"""A studio of one's own, a browser for all, and a page that fails its test when it complains."""
+"""A studio of one's own, a browser for all, and pages that fail their test when they complain."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,8 +7,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from e2e.browser import launch_options
 from e2e.studio import Studio
+from e2e.wire import Wire
 
-expect.set_options(timeout=15_000)
+PATIENCE = 20_000  # ms: what takes longer is broken, also on a busy machine
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -29,35 +32,54 @@ def studio() -> Iterator[Studio]:
 
 @pytest.fixture
 def own_studio() -> Iterator[Studio]:
-    """A studio for one test alone, which may kill it."""
+    """A studio for one test alone, which may kill it or change its rules."""
     with Studio.new() as found:
         yield found
 
 
+@pytest.fixture
+def wire() -> Wire:
+    """What the pages of this test send and complain of."""
+    return Wire()
+
+
+Open = Callable[..., BrowserContext]
 SignIn = Callable[..., Page]
 
 
 @pytest.fixture
-def sign_in(browser: Browser) -> Iterator[SignIn]:
-    """Open a page signed in as somebody. What the page complains of fails the test."""
+def context(browser: Browser, wire: Wire) -> Iterator[Open]:
+    """Open a browser with nothing in it. What its pages complain of fails the test."""
     opened: list[BrowserContext] = []
-    complaints: list[str] = []
 
-    def go(studio: Studio, person: str = "ann", role: str = "admin", **options: object) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})  # type: ignore[arg-type]
-        opened.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
-        page.goto(studio.link(person, role))
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        page.complaints = complaints  # type: ignore[attr-defined]
-        return page
+    def go(studio: Studio, **options: object) -> BrowserContext:
+        wanted = {"viewport": {"width": 1280, "height": 800}, "timezone_id": "Europe/Berlin"}
+        made = browser.new_context(**{**wanted, **options})  # type: ignore[arg-type]
+        made.set_default_timeout(PATIENCE)
+        wire.origins.add(studio.url.partition("://")[2])
+        wire.listen(made)
+        opened.append(made)
+        return made
 
     yield go
-    for context in opened:
-        context.close()
-    ours = [text for text in complaints if "Failed to load resource" not in text
-            and "ERR_CONNECTION" not in text and "net::" not in text]  # fmt: skip
-    assert ours == []
+    for made in opened:
+        made.close()
+    assert wire.faults() == []
+
+
+@pytest.fixture
+def sign_in(context: Open) -> SignIn:
+    """A page signed in as somebody; who signed in to this studio before comes with their cookie."""
+
+    def go(studio: Studio, person: str = "ann", role: str = "admin", **options: object) -> Page:
+        who = (person, role)
+        made = context(studio, storage_state=studio.kept.get(who), **options)
+        page = made.new_page()
+        if who not in studio.kept:
+            page.goto(studio.link(person, role))
+            page.get_by_role("button", name="Sign in").click()
+            expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+            studio.kept[who] = made.storage_state()
+        return page
+
+    return go

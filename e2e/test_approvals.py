@@ -5,15 +5,21 @@ import re
 from playwright.sync_api import expect
 
 from e2e.acts import (
+    APPROVE,
+    ASK,
     PRODUCTION,
     STAGING,
     WITHDRAW,
     approve,
     begin,
     card,
+    card_in,
     deny,
+    ends,
     facts,
-    status,
+    held,
+    look,
+    types,
     visit,
     waits,
 )
@@ -46,7 +52,7 @@ def test_a_denied_call_never_runs_and_the_agent_takes_up_the_reason(
 
     expect(page.locator("#timeline")).to_contain_text("I take up what you said")
     expect(page.locator("#timeline")).to_contain_text("customers still need it")
-    assert "call.started" not in [fact["type"] for fact in facts(studio, session_id)]
+    assert "call.started" not in types(studio, session_id)
 
 
 def test_edited_arguments_are_checked_shown_and_exactly_what_runs(
@@ -67,7 +73,7 @@ def test_edited_arguments_are_checked_shown_and_exactly_what_runs(
     expect(page.get_by_role("complementary")).to_contain_text("1 difference")
     page.get_by_role("button", name="Approve edited").click()
 
-    until(lambda: status(studio, session_id) == "completed", what="the end of the turn")
+    ends(studio, session_id)
     page.goto(f"{studio.url}/sessions/{session_id}")
     expect(page.locator("#timeline")).to_contain_text("Published as you changed it")
     expect(page.locator("#timeline")).to_contain_text('"percent": 10')
@@ -75,15 +81,19 @@ def test_edited_arguments_are_checked_shown_and_exactly_what_runs(
 
 def test_a_question_is_answered_in_a_form(studio: Studio, sign_in: SignIn) -> None:
     page = sign_in(studio)
-    visit(page, studio, begin(studio, "Prepare a release, but ask me first."))
+    visit(page, studio, begin(studio, ASK))
     asked = page.locator("#held article")
 
-    asked.get_by_label("Channel").select_option("production")
-    asked.get_by_label(re.compile("Share of people")).fill("25")
-    asked.get_by_role("button", name=re.compile("Answer|Send")).first.click()
+    asked.get_by_label("channel").select_option("production")
+    asked.get_by_label("percent").fill("250")
+    asked.get_by_role("button", name="Answer", exact=True).click()
+    expect(asked.get_by_label("percent")).to_have_attribute("aria-invalid", "true")
+    expect(asked.get_by_label("channel")).to_have_value(re.compile("production"))
+    asked.get_by_label("percent").fill("25")
+    asked.get_by_role("button", name="Answer", exact=True).click()
 
     expect(page.locator("#timeline")).to_contain_text("I will prepare it like this")
-    expect(page.locator("#timeline")).to_contain_text("25")
+    expect(page.locator("#timeline")).to_contain_text('"percent": 25')
 
 
 def test_a_call_the_policy_denies_asks_nobody(studio: Studio, sign_in: SignIn) -> None:
@@ -102,25 +112,24 @@ def test_calls_of_one_step_have_a_line_each(studio: Studio, sign_in: SignIn) -> 
     expect(page.locator("#timeline")).to_contain_text("release-kit 1.2.0")
 
 
-def test_two_operators_decide_and_the_second_is_told_who_was_first(
-    studio: Studio, sign_in: SignIn
-) -> None:
+def test_the_second_of_two_operators_is_told_who_was_first(studio: Studio, sign_in: SignIn) -> None:
     ann, bob = sign_in(studio, "ann"), sign_in(studio, "bob", "operator")
     session_id = begin(studio, WITHDRAW)
+    held(studio, session_id)
     visit(ann, studio, session_id)
-    visit(bob, studio, session_id)
+    bob.route("**/live/**", lambda route: route.abort())  # bob's page hears nothing
+    bob.goto(f"{studio.url}/sessions/{session_id}")
     expect(card(bob, "withdraw_release")).to_be_visible()
-    (wait,) = waits(studio, session_id)
-    bob.route("**/live/**", lambda route: route.abort())  # bob's page hears nothing any more
 
     deny(card(ann, "withdraw_release"), "not today")
     until(lambda: not waits(studio, session_id), what="ann's decision")
-    bob.get_by_role("button", name=re.compile("^Approve")).first.click()
+    approve(card(bob, "withdraw_release"))
 
-    expect(bob.get_by_text(re.compile("denied by ann", re.I)).first).to_be_visible()
+    expect(card(bob, "withdraw_release")).to_contain_text(re.compile("denied by ann", re.I))
+    expect(card(bob, "withdraw_release").get_by_role("button", name=APPROVE)).to_have_count(0)
     decisions = [f for f in facts(studio, session_id) if f["type"] == "decision.recorded"]
     assert [fact["payload"]["by"] for fact in decisions] == ["ann"]
-    assert wait["id"]
+    assert "call.started" not in types(studio, session_id)
 
 
 def test_a_double_click_decides_once(studio: Studio, sign_in: SignIn) -> None:
@@ -128,28 +137,29 @@ def test_a_double_click_decides_once(studio: Studio, sign_in: SignIn) -> None:
     session_id = begin(studio, PRODUCTION)
     visit(page, studio, session_id)
 
-    card(page, "publish_release").get_by_role("button", name=re.compile("^Approve")).dblclick()
+    card(page, "publish_release").get_by_role("button", name=APPROVE).dblclick()
 
-    until(lambda: status(studio, session_id) == "completed", what="the end of the turn")
-    types = [fact["type"] for fact in facts(studio, session_id)]
-    assert types.count("decision.recorded") == 1
-    assert types.count("call.started") == 1
+    ends(studio, session_id)
+    assert types(studio, session_id).count("decision.recorded") == 1
+    assert types(studio, session_id).count("call.started") == 1
 
 
 def test_the_inbox_shows_cards_of_all_sessions_and_filters_by_the_url(
     studio: Studio, sign_in: SignIn
 ) -> None:
-    begin(studio, WITHDRAW)
-    begin(studio, PRODUCTION)
+    one, other = begin(studio, WITHDRAW), begin(studio, PRODUCTION)
+    held(studio, one)
+    held(studio, other)
     page = sign_in(studio)
-    until(lambda: len(list(studio.api.approvals.list(state="open"))) >= 2, what="two held calls")
-    page.goto(f"{studio.url}/approvals")
-    expect(card(page, "withdraw_release").first).to_be_visible()
-    expect(card(page, "publish_release").first).to_be_visible()
+    look(page, studio, "/approvals")
+    expect(card_in(page, "withdraw_release", one)).to_be_visible()
+    expect(card_in(page, "publish_release", other)).to_be_visible()
 
-    page.goto(f"{studio.url}/approvals?tool=withdraw_release")
+    page.get_by_label("Tool", exact=True).fill("withdraw_release")
+    page.get_by_role("button", name="Filter").click()
 
-    expect(card(page, "withdraw_release").first).to_be_visible()
+    expect(page).to_have_url(re.compile("tool=withdraw_release"))
+    expect(card_in(page, "withdraw_release", one)).to_be_visible()
     expect(card(page, "publish_release")).to_have_count(0)
 
 

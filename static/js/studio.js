@@ -156,9 +156,9 @@
   on("htmx:sse:before:connection", event => {
     if (finished) return event.preventDefault();
     connection = event.detail.connection;
-    pill("catching");
+    if (one("#live")?.dataset.state !== "lost") pill("catching");
   });
-  on("htmx:sse:after:connection", () => { heard = Date.now(); pause = 1000; });
+  on("htmx:sse:after:connection", () => { heard = Date.now(); pause = 1000; pill("catching"); });
   on("htmx:sse:before:message", event => {
     heard = Date.now();
     const name = event.detail.message.event;
