@@ -16,7 +16,7 @@ CELLS = [*m.cells(), *m.cells(m.APPENDS, kinds=["sqlite"])]
 
 
 class Plays:
-    """The cells that are played or shall be. Under xdist each is played when it is asked for."""
+    """The cells that are played or shall be: a few ahead, where all of them are for this process."""
 
     def __init__(self, matrix: m.Matrix, chosen: list[m.Cell]) -> None:
         self.matrix, self._chosen = matrix, chosen
@@ -38,12 +38,17 @@ class Plays:
 def plays(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Plays]:
-    alone = not hasattr(request.config, "workerinput")
     chosen = [item.callspec.params["cell"] for item in request.session.items if _is_cell(item)]
     with m.matrix(tmp_path_factory.mktemp("crash")) as matrix:
-        found = Plays(matrix, chosen if alone else [])
+        found = Plays(matrix, chosen if _has_the_whole_file(request.config) else [])
         yield found
         found.close()
+
+
+def _has_the_whole_file(config: pytest.Config) -> bool:
+    """Every cell that was chosen comes to this process: no xdist, or whole files to each worker."""
+    worker = getattr(config, "workerinput", None)
+    return worker is None or "loadfile" in worker["mainargv"]
 
 
 def _is_cell(item: pytest.Item) -> bool:
