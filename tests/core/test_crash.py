@@ -16,7 +16,7 @@ CELLS = [*m.cells(), *m.cells(m.APPENDS, kinds=["sqlite"])]
 
 
 class Plays:
-    """The cells that are played or shall be: a few ahead, where all of them are for this process."""
+    """The cells that are played or shall be: ahead, where all of them are for this process."""
 
     def __init__(self, matrix: m.Matrix, chosen: list[m.Cell]) -> None:
         self.matrix, self._chosen = matrix, chosen
