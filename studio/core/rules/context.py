@@ -38,11 +38,12 @@ class Said:
 def talk(session: Session, whole: Callable[[Content], str] = contents.words) -> list[Said]:
     """What the model is shown. `whole` gives the full text of a person's message."""
     turns = [*session.past, session.turn] if session.turn else list(session.past)
-    return [said for turn in turns for said in _of_turn(turn, whole)]
+    return [said for turn in turns for said in of_turn(turn, whole(turn.message))]
 
 
-def _of_turn(turn: Turn, whole: Callable[[Content], str]) -> list[Said]:
-    said = [Said(role="user", text=whole(turn.message))]
+def of_turn(turn: Turn, message: str) -> list[Said]:
+    """What one turn adds to the talk; `message` is the person's, whole."""
+    said = [Said(role="user", text=message)]
     for reply in turn.replies:
         calls = [turn.calls[effect] for effect in reply.effects]
         asked = tuple(

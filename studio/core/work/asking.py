@@ -3,12 +3,10 @@
 import asyncio
 import logging
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
-    Message,
-    ProposedCall,
     Provider,
     ProviderError,
     Reply,
@@ -17,13 +15,14 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, context, ids, turn
+from studio.core.rules import contents, ids, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Session
 from studio.core.store import policies
 from studio.core.tools.tool import Offered
 from studio.core.work import judge
 from studio.core.work.hold import Hold
+from studio.core.work.talks import Talks
 
 if TYPE_CHECKING:
     from studio.core.work.driver import Driver
@@ -41,14 +40,14 @@ class Asking:
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
+        self._talks = Talks(driver.journal)
 
     async def ask(self, hold: Hold, session: Session, ask: turn.AskModel) -> Session:
         """Record that the model is asked, then ask it beside the loop."""
         manifest = await self.driver.manifest(session)
         offered = await self.driver.offered(session, manifest)
-        request = await self._request(session, manifest, offered)
+        request, request_hash = await self._request(session, manifest, offered)
         provider_name = str(manifest.model.get("provider", ""))
-        request_hash = ids.digest(_as_json(request))
         fault("model.before_intent")
         done = await self.driver.commit(
             hold,
@@ -65,13 +64,13 @@ class Asking:
 
     async def _request(
         self, session: Session, manifest: agents_rule.Manifest, offered: Offered
-    ) -> Request:
-        whole = await self._whole(session)
-        said = context.talk(session, lambda c: whole.get(c.hash) or contents.words(c))
-        return Request(
+    ) -> tuple[Request, str]:
+        """The request, and its digest."""
+        messages, talk = await self._talks.of(session)
+        request = Request(
             model=str(manifest.model.get("name", "")),
             instructions=manifest.instructions,
-            messages=tuple(_message(item) for item in said),
+            messages=messages,
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
                 for name, tool in offered.tools.items()
@@ -79,17 +78,8 @@ class Asking:
             output_schema=manifest.output_schema,
             options=manifest.model,
         )
-
-    async def _whole(self, session: Session) -> dict[str, str]:
-        """The full text of people's long messages within the window."""
-        turns = [*session.past, *([session.turn] if session.turn else [])]
-        stored = [item.message for item in turns if item.message.stored]
-        texts: dict[str, str] = {}
-        for content in stored:
-            raw = await self.driver.journal.blob(content.hash)
-            if raw is not None:
-                texts[content.hash] = raw.decode("utf-8", "surrogatepass")
-        return texts
+        tools = [[name, tool.spec.hash] for name, tool in offered.tools.items()]
+        return request, ids.digest([request.model, request.instructions, talk, tools])
 
     async def _think(
         self, hold: Hold, effect_id: str, manifest: agents_rule.Manifest, offered: Offered,
@@ -172,25 +162,3 @@ class Asking:
             text=contents.of_text(reply.text), usage=reply.usage, stop=reply.stop, calls=calls,
             output=output, bad_output=bad,
         )  # fmt: skip
-
-
-def _message(said: context.Said) -> Message:
-    calls = tuple(
-        ProposedCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
-    )
-    return Message(
-        role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
-        failed=said.failed,
-    )  # fmt: skip
-
-
-def _as_json(request: Request) -> Any:
-    return {
-        "model": request.model,
-        "instructions": request.instructions,
-        "messages": [
-            [m.role, m.text, [[c.id, c.name, c.arguments] for c in m.calls], m.call_id]
-            for m in request.messages
-        ],
-        "tools": [[t.name, t.description, dict(t.schema)] for t in request.tools],
-    }

@@ -12,7 +12,7 @@ from studio.core.clock import Clock
 from studio.core.faults import fault
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, ids, turn
+from studio.core.rules import contents, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Session
 from studio.core.store import agents, listings, wakes
@@ -37,7 +37,7 @@ class Driver:
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
         self._asking, self._sending = Asking(self), Sending(self)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
-        self._listed: dict[tuple[str, int], str] = {}
+        self._listed: dict[tuple[str, int], object] = {}
 
     async def move(self, hold: Hold) -> None:
         """Go round until nothing follows, and let go of the session."""
@@ -129,11 +129,11 @@ class Driver:
     async def _list(self, session: Session, offered: Offered) -> None:
         """Leave word of what the agent is offered now, for the pages that show its tools."""
         key = (session.agent, session.agent_version)
-        tools = [_listed(tool) for tool in offered.tools.values()]
         gaps = [{"source": gap.source, "message": gap.message} for gap in offered.gaps]
-        digest = ids.digest([tools, gaps])
-        if self._listed.get(key) != digest:
-            self._listed[key] = digest
+        known = ([tool.spec.hash for tool in offered.tools.values()], gaps)
+        if self._listed.get(key) != known:
+            self._listed[key] = known
+            tools = [_listed(tool) for tool in offered.tools.values()]
             now = self.clock.now()
             await self.db.touch(lambda conn: listings.save(conn, *key, tools, gaps, now))
 
