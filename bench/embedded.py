@@ -60,7 +60,7 @@ class OneTool:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[app.Parts]:
+async def running() -> "AsyncIterator[tuple[app.Parts, Ends]]":
     """Parts with a worker at work and the bench agent saved."""
     with tempfile.TemporaryDirectory(prefix="studio-bench-") as folder:
         settings = Settings.from_env({"STUDIO_DATA": folder, "HOME": folder})
@@ -73,24 +73,38 @@ async def running() -> AsyncIterator[app.Parts]:
             )  # fmt: skip
             await built.runtime.save_agent(app.STUDIO, AGENT)
             async with asyncio.TaskGroup() as group:
-                working = group.create_task(worker.run())
-                yield built
-                working.cancel()
+                ends = Ends(built)
+                tasks = [group.create_task(worker.run()), group.create_task(ends.listen())]
+                yield built, ends
+                for task in tasks:
+                    task.cancel()
 
 
-async def turn(built: app.Parts, session_id: str, text: str = MESSAGE) -> None:
-    """Send a message and wait until its turn is over."""
-    async with built.feed.subscribe() as growth:
-        sent = await built.runtime.send_message(app.STUDIO, session_id, text)
-        grew = {session_id}
+class Ends:
+    """Tells, from one place, when sessions grow: as a page does, not one listener a session."""
+
+    def __init__(self, built: app.Parts) -> None:
+        self._built = built
+        self._bells: dict[str, asyncio.Event] = {}
+
+    async def listen(self) -> None:
+        """Listen until cancelled."""
+        async with self._built.feed.subscribe() as growth:
+            while True:
+                for session_id in await growth.get():
+                    if session_id in self._bells:
+                        self._bells[session_id].set()
+
+    async def turn(self, session_id: str, text: str = MESSAGE) -> None:
+        """Send a message and wait until its turn is over."""
+        bell = self._bells.setdefault(session_id, asyncio.Event())
+        sent = await self._built.runtime.send_message(app.STUDIO, session_id, text)
         while True:
-            if session_id not in grew:
-                grew = await growth.get()
-                continue
-            session = await built.journal.session(session_id)
+            bell.clear()
+            session = await self._built.journal.session(session_id)
             assert session is not None, "it was just sent"
             assert session.turn is not None, "it has a turn"
             if session.turn.id == sent.turn_id and session.turn.is_over:
                 assert session.turn.status == "completed", session.turn.code
                 return
-            grew = await growth.get()
+            await bell.wait()

@@ -20,32 +20,32 @@ async def run() -> list[Figure]:
 
 
 async def _many() -> list[Figure]:
-    async with embedded.running() as built:
+    async with embedded.running() as (built, ends):
         sessions = [
             (await built.runtime.start_session(app.STUDIO, agent="bench", title=f"s{n}")).session_id
             for n in range(SESSIONS)
         ]
-        await asyncio.gather(*(embedded.turn(built, one) for one in sessions))  # warm
+        await asyncio.gather(*(ends.turn(one) for one in sessions))  # warm
         began = time.perf_counter()
-        await asyncio.gather(*(_some(built, one, EACH) for one in sessions))
+        await asyncio.gather(*(_some(ends, one, EACH) for one in sessions))
         took = time.perf_counter() - began
     rate = SESSIONS * EACH / took
     note = f"{SESSIONS} sessions at once, {EACH} turns each, SQLite FULL"
     return [Figure(name="turns a second", value=rate, unit="1/s", least=200, note=note)]
 
 
-async def _some(built: app.Parts, session_id: str, count: int) -> None:
+async def _some(ends: embedded.Ends, session_id: str, count: int) -> None:
     for _ in range(count):
-        await embedded.turn(built, session_id)
+        await ends.turn(session_id)
 
 
 async def _long() -> list[Figure]:
-    async with embedded.running() as built:
+    async with embedded.running() as (built, ends):
         started = await built.runtime.start_session(app.STUDIO, agent="bench", title="long")
         times = []
         for _ in range(LONG):
             began = time.perf_counter()
-            await embedded.turn(built, started.session_id)
+            await ends.turn(started.session_id)
             times.append(time.perf_counter() - began)
     early = statistics.median(times[5:105])
     late = statistics.median(times[-100:])
