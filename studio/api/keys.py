@@ -31,7 +31,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="make_key", method="POST", path="/keys", call=make, gives=a.MadeKey, status=201,
-        body=b.NewKey, says="Make an application key; it is shown once.",
+        body=b.NewKey, errors=(409,), says="Make an application key; it is shown once.",
         links=(Link(to="revoke_key", part="id", value="$response.body#/id"),),
     ),
     Endpoint(

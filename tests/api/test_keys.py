@@ -69,3 +69,15 @@ async def test_a_key_needs_a_name_and_a_role(studio: Studio, body):
 
 async def test_a_key_that_never_was_cannot_be_revoked(studio: Studio):
     assert (await refusal(studio.client("alice").keys.revoke("key_none"))).status == 404
+
+
+async def test_two_keys_of_one_name_are_refused_until_one_is_revoked(studio: Studio):
+    alice = studio.client("alice")
+    first = await alice.keys.make("deployer", role="operator")
+
+    error = await refusal(alice.keys.make("deployer", role="operator"))
+    await alice.keys.revoke(first["id"])
+    again = await alice.keys.make("deployer", role="operator")
+
+    assert (error.status, error.code) == (409, "key.name_taken")
+    assert again["id"] != first["id"]
