@@ -26,7 +26,9 @@ async def run() -> list[Figure]:
     with Studio.new() as studio:
         api = studio.api
         session_id = api.sessions.start("release-assistant", message="say hello")["session_id"]
-        until(lambda: api.sessions.show(session_id)["session"]["status"] == "completed", what="an end")
+        until(
+            lambda: api.sessions.show(session_id)["session"]["status"] == "completed", what="an end"
+        )
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(**launch_options())
             page = await browser.new_page()

@@ -29,7 +29,10 @@ async def run() -> list[Figure]:
         session_id = studio.api.sessions.start("release-assistant", message="say hello")[
             "session_id"
         ]
-        until(lambda: studio.api.sessions.show(session_id)["session"]["status"] == "completed", what="an end")
+        until(
+            lambda: studio.api.sessions.show(session_id)["session"]["status"] == "completed",
+            what="an end",
+        )
         host = urlsplit(studio.url)
         ours, theirs = multiprocessing.Pipe()
         watching = multiprocessing.get_context("spawn").Process(
