@@ -108,6 +108,13 @@ def held(studio: Studio, session_id: str) -> Any:
     return until(lambda: waits(studio, session_id), what="something that waits for a person")[0]
 
 
+def nothing_waits(studio: Studio) -> None:
+    """Stop whatever waits for a person, so that a list of cards begins empty."""
+    for wait in list(studio.api.approvals.list(state="open")):
+        if waits(studio, wait["session_id"]):
+            studio.api.sessions.cancel(wait["session_id"])
+
+
 def status(studio: Studio, session_id: str) -> str:
     """The session's word, by the API."""
     return str(studio.api.sessions.show(session_id)["session"]["status"])

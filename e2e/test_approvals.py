@@ -25,6 +25,7 @@ from e2e.acts import (
 )
 from e2e.conftest import SignIn
 from e2e.studio import Studio, until
+from e2e.wire import Wire
 
 
 def test_an_approved_call_runs_and_its_effect_is_real(studio: Studio, sign_in: SignIn) -> None:
@@ -112,7 +113,10 @@ def test_calls_of_one_step_have_a_line_each(studio: Studio, sign_in: SignIn) -> 
     expect(page.locator("#timeline")).to_contain_text("release-kit 1.2.0")
 
 
-def test_the_second_of_two_operators_is_told_who_was_first(studio: Studio, sign_in: SignIn) -> None:
+def test_the_second_of_two_operators_is_told_who_was_first(
+    studio: Studio, sign_in: SignIn, wire: Wire
+) -> None:
+    wire.is_cut = True
     ann, bob = sign_in(studio, "ann"), sign_in(studio, "bob", "operator")
     session_id = begin(studio, WITHDRAW)
     held(studio, session_id)
