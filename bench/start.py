@@ -22,7 +22,7 @@ async def run() -> list[Figure]:
             until(lambda at=studio.url: _answers(at), what="the first page")
             times.append(time.perf_counter() - began)
             time.sleep(2.0)
-            memory.append(_resident(studio.pid))
+            memory.append(_resident(studio))
     note = f"n = {REPEATS}, SQLite, `studio serve`"
     return [
         Figure(name="start to first page", value=statistics.median(times), unit="s", most=1.2,
@@ -39,8 +39,9 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _resident(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+def _resident(studio: Studio) -> float:
+    assert studio.process is not None, "it runs"
+    for line in Path(f"/proc/{studio.process.pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024 / 1e6
     raise LookupError("no VmRSS")

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -25,7 +25,6 @@ from starlette.routing import Mount, Route
 
 from studio.core import faults
 from studio.core.clock import Clock
-from studio.core.providers.shelf import Shelf
 from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
@@ -35,11 +34,11 @@ from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
 from studio.core.tokens import Tokens
-from studio.core.tools.catalog import LiveCatalog
-from studio.core.tools.plugins import Plugins
-from studio.core.worker import Worker
 from studio.demo import host
 from studio.settings import Settings, signing_key
+
+if TYPE_CHECKING:
+    from studio.core.worker import Worker
 
 log = logging.getLogger("studio")
 
@@ -123,8 +122,13 @@ async def _nowhere(request: Request, error: Exception) -> Response:
     )
 
 
-def worker(built: Parts) -> Worker:
-    """A worker of this process with its own hands and mind."""
+def worker(built: Parts) -> "Worker":
+    """A worker of this process with its own hands and mind, loaded only where one works."""
+    from studio.core.providers.shelf import Shelf
+    from studio.core.tools.catalog import LiveCatalog
+    from studio.core.tools.plugins import Plugins
+    from studio.core.worker import Worker
+
     settings = built.settings
     bundled = Path(__file__).parent / "demo" / "plugin"
     catalog = LiveCatalog(
