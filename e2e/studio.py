@@ -31,6 +31,7 @@ class Studio:
     data: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     program: tuple[str, ...] = STUDIO
+    command: str = "up"
     url: str = ""
     process: "subprocess.Popen[str] | None" = None
     kept: dict[tuple[str, str], Any] = field(default_factory=dict)  # cookies of who signed in
@@ -46,7 +47,7 @@ class Studio:
         }  # fmt: skip
         with (self.data / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, *self.program, "up", "--json"], env=environ, text=True,
+                [sys.executable, *self.program, self.command, "--json"], env=environ, text=True,
                 stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
         self.url = str(self._first_line()["url"])
@@ -91,11 +92,13 @@ class Studio:
 
     @classmethod
     @contextmanager
-    def new(cls, *, program: tuple[str, ...] = STUDIO, **environ: str) -> "Iterator[Studio]":
+    def new(
+        cls, *, program: tuple[str, ...] = STUDIO, command: str = "up", **environ: str
+    ) -> "Iterator[Studio]":
         """A studio with data of its own, started; gone with its data at the end."""
         data = Path(tempfile.mkdtemp(prefix="studio-e2e-"))
         data.chmod(0o700)
-        found = cls(data=data, environ=environ, program=program)
+        found = cls(data=data, environ=environ, program=program, command=command)
         try:
             yield found.start()
         finally:
