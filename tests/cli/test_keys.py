@@ -14,7 +14,7 @@ def test_a_key_is_printed_alone_on_standard_output(studio: Live):
 
 
 def test_a_made_key_opens_and_a_revoked_one_does_not(studio: Live):
-    made = json.loads(studio.run("keys", "make", "deploy", "--json").stdout)
+    made = json.loads(studio.run("keys", "make", "opener", "--json").stdout)
     environ = {"STUDIO_API_KEY": made["key"], "STUDIO_URL": studio.url}
 
     before = studio.run("agents", "list", **environ)

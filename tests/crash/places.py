@@ -90,7 +90,10 @@ class Process:
 
     @property
     def end(self) -> int | None:
-        return self.process.exitcode
+        code = self.process.exitcode
+        # 255 is multiprocessing's word for a child that is gone and whose code it could not read;
+        # no studio of ours ends so by itself
+        return -signal.SIGKILL if code == 255 else code
 
     def is_stopped(self) -> bool:
         stat = Path(f"/proc/{self.process.pid}/stat").read_text()
