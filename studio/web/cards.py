@@ -151,7 +151,7 @@ def _warnings(card: Card, tree: Node) -> tuple[str, ...]:
     found = reveal.warnings(contents.words(content)[:WARNED_CHARACTERS]) if content else []
     if not found and tree.hidden_characters:
         found = [f"{count(tree.hidden_characters, 'hidden character')}, marked where they stand."]
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def _token(request: Request, card: Card) -> str:
