@@ -105,7 +105,8 @@ def waits(studio: Studio, session_id: str, state: str = "open") -> list[Any]:
 
 def held(studio: Studio, session_id: str) -> Any:
     """The one open wait of a session, once it is there."""
-    return until(lambda: waits(studio, session_id), what="something that waits for a person")[0]
+    what = f"what waits for a person in {session_id}"
+    return until(lambda: waits(studio, session_id), what=what)[0]
 
 
 def nothing_waits(studio: Studio) -> None:
