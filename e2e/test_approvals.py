@@ -42,6 +42,20 @@ def test_an_approved_call_runs_and_its_effect_is_real(studio: Studio, sign_in: S
     expect(page.locator("#world")).to_contain_text("Version 4.2.0 is on staging.")
 
 
+def test_the_tour_begins_with_a_press_in_the_demo(studio: Studio, sign_in: SignIn) -> None:
+    page = sign_in(studio)
+    page.goto(f"{studio.url}/demo")
+
+    page.get_by_role("button", name="Send it: Publish, and approve it").click()
+
+    expect(page.get_by_role("heading", name="Publish, and approve it", level=1)).to_be_visible()
+    approve(card(page, "publish_release"))
+    expect(card(page, "notify_team")).to_be_visible()
+    page.locator("#timeline").get_by_text("publish_release").click()
+    page.get_by_role("link", name="Open the call").last.click()
+    expect(page.get_by_text("What was shown is what ran.")).to_be_visible()
+
+
 def test_a_denied_call_never_runs_and_the_agent_takes_up_the_reason(
     studio: Studio, sign_in: SignIn
 ) -> None:

@@ -265,7 +265,7 @@ def test_no_page_acts_by_itself(scene: Scene, sign_in: SignIn, wire: Wire) -> No
 
     for path in paths:
         page.goto(scene.studio.url + path)
-        page.wait_for_timeout(250 if scene.is_broken else 100)
+        page.wait_for_timeout(120)
         nothing_acted(page, scene, wire)
         hit += page.evaluate("() => !!window.htmx && !!document.querySelector('b[data-evil]')")
 

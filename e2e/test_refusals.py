@@ -145,7 +145,7 @@ def test_a_decision_after_the_deadline_says_so_and_runs_nothing(
     studio, wire.is_cut = own_studio, True
     policy = studio.api.policy.show()
     studio.api.policy.save(
-        [{"effect": "ask", "tool": "*_release", "expires_seconds": 10}], version=policy["version"]
+        [{"effect": "ask", "tool": "*_release", "expires_seconds": 6}], version=policy["version"]
     )
     page = sign_in(studio)
     session_id = begin(studio, WITHDRAW)

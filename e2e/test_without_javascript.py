@@ -170,7 +170,7 @@ def test_an_uncertain_call_is_settled(own_studio: Studio, sign_in: SignIn) -> No
     session_id = begin(studio, WITHDRAW)
     wait = held(studio, session_id)
     studio.kill()
-    studio.start(fault="call.before_outcome:kill:1")
+    studio.start(fault="call.after_intent:kill:1")
     studio.api.approvals.decide(wait["id"], "approve", digest=wait["digest"])
     studio.dies()
     studio.start()

@@ -134,7 +134,7 @@
 
   /* ---- the stream and its pill ---- */
   const WORDS = { live: "live", catching: "catching up", lost: "lost" }, FINAL = [401, 403, 404, 410];
-  let stream, connection = null, heard = 0, pause = 1000, finished = false;
+  let stream, connection = null, heard = 0, pause = 1000, finished = false, position = "";
   const pill = state => {
     const light = one("#live");
     if (!light || light.dataset.state === state) return;
@@ -142,31 +142,62 @@
     light.dataset.state = state;
     put(light, WORDS[state]);
   };
+  const catching = () => { if (one("#live")?.dataset.state !== "lost") pill("catching"); };
+
+  /* A browser opens six connections to one place, however many windows show it: four seats for streams leave two for
+     everything else. Who sits gives way after a second when others wait; what is missed meanwhile is replayed. */
+  const SEATS = ["stream 1", "stream 2", "stream 3", "stream 4"];
+  let locks = navigator.locks, seat = null, due = 0, rise = null;
+  const sit = async () => {
+    seat = "asked for";
+    catching();
+    const { held, pending } = await locks.query();
+    const load = name => [...held, ...pending].filter(lock => lock.name === name).length;
+    const name = SEATS.reduce((least, next) => (load(next) < load(least) ? next : least));
+    await locks.request(name, () => new Promise(free => {
+      [seat, due] = [name, Infinity];
+      rise = () => { seat = rise = null; free(); };
+      if (document.hidden || finished) rise(); else connect();
+    }));
+  };
+  const share = async () => {
+    if (!rise || Date.now() < due || !connection?.reader) return;
+    const { pending } = await locks.query();
+    if (!rise || !pending.some(lock => lock.name === seat)) return;
+    rise();
+    connection?.reader?.cancel();
+  };
   const connect = () => {
-    if (stream && !connection && !finished && !document.hidden) stream.dispatchEvent(new CustomEvent("studio:connect"));
+    if (!stream || connection || finished || document.hidden) return;
+    if (!locks || rise) stream.dispatchEvent(new CustomEvent("studio:connect"));
+    else if (!seat) sit().catch(() => { locks = null; connect(); });
   };
   const dropped = status => {
     connection = null;
     finished ||= FINAL.includes(status);
+    if (finished) rise?.();
+    else if (locks && !rise) return connect();
     pill("lost");
     setTimeout(connect, pause);
     pause = Math.min(pause * 2, 15000);
   };
   const alive = () => { if (Date.now() - heard > 25000) connection?.reader?.cancel(); };
   on("htmx:sse:before:connection", event => {
-    if (finished) return event.preventDefault();
     connection = event.detail.connection;
-    if (one("#live")?.dataset.state !== "lost") pill("catching");
+    if (finished || (locks && !rise)) return event.preventDefault();
+    catching();
   });
   on("htmx:sse:after:connection", () => { heard = Date.now(); pause = 1000; pill("catching"); });
   on("htmx:sse:before:message", event => {
     heard = Date.now();
-    const name = event.detail.message.event;
+    const { event: name, id } = event.detail.message;
+    position = id || position;
     if (name === "live" || name === "beat") pill("live");
+    if (name === "live") due = Math.min(due, Date.now() + 1000);
     if (name === "gone") { finished = true; connection.reader?.cancel(); }
   });
   on("htmx:sse:error", event => { finished ||= FINAL.includes(event.detail.status); pill("lost"); });
-  on("htmx:sse:close", dropped);
+  on("htmx:sse:close", () => dropped());
   on("htmx:finally:request", event => {
     const { sourceElement, response } = event.detail.ctx;
     if (sourceElement !== stream) setTimeout(guard); /* after htmx has switched the buttons on again */
@@ -175,7 +206,9 @@
 
   /* ---- htmx: only what carries the page's nonce may ask; what failed is said, or asked again ---- */
   on("htmx:config:request", event => {
-    if (event.detail.ctx.sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
+    const { sourceElement, request } = event.detail.ctx;
+    if (sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
+    if (sourceElement === stream && position) request.headers["Last-Event-ID"] = position;
   });
   const failed = event => {
     const { sourceElement, sourceEvent, response } = event.detail.ctx ?? {};
@@ -292,8 +325,8 @@
     settled();
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
     if (list()) new ResizeObserver(() => stuck && below(true)).observe(column());
-    setInterval(() => { if (!document.hidden) { tick(); alive(); } }, 1000);
+    setInterval(() => { if (!document.hidden) { tick(); alive(); share(); } }, 1000);
     setTimeout(connect); /* htmx starts at this same event, after us */
   });
-  on("visibilitychange", () => { if (!document.hidden) { tick(); connect(); } });
+  on("visibilitychange", () => { if (!document.hidden) { tick(); connect(); } else rise?.(); });
 })();
