@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.core.faults import fault
-from studio.core.rules import access, turn
+from studio.core.rules import access, messages
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
@@ -67,12 +67,12 @@ class SessionVerbs(Verbs):
         title = _title(title, message, agent)
 
         def rule(session: Session) -> list[e.Event]:
-            events = turn.start(
+            events = messages.start(
                 agent=agent, agent_version=found.version, title=title, owner=person.id,
                 private=private, limits=manifest.limits,
             )  # fmt: skip
             if message is not None and turn_id is not None:
-                events += turn.accept(session, turn_id=turn_id, text=message, by=person.id)
+                events += messages.accept(session, turn_id=turn_id, text=message, by=person.id)
             return events
 
         fault("message.before_commit")
@@ -97,7 +97,7 @@ class SessionVerbs(Verbs):
 
         def rule(session: Session) -> list[e.Event]:
             parts.visible(person, session)
-            return turn.accept(session, turn_id=turn_id, text=text, by=person.id)
+            return messages.accept(session, turn_id=turn_id, text=text, by=person.id)
 
         return Sent(**await self._message(person, session_id, rule, turn_id, "send", key, [text]))
 
@@ -113,7 +113,7 @@ class SessionVerbs(Verbs):
         def rule(session: Session) -> list[e.Event]:
             parts.visible(person, session)
             words = reason or "A person sent a new message instead."
-            return turn.deny_and_accept(
+            return messages.deny_and_accept(
                 session, turn_id=turn_id, text=text, by=person.id, reason=words
             )
 
@@ -142,7 +142,7 @@ class SessionVerbs(Verbs):
 
         def rule(session: Session) -> list[e.Event]:
             parts.visible(person, session)
-            return turn.stop(session, by=person.id, reason=reason)
+            return messages.stop(session, by=person.id, reason=reason)
 
         def answer(session: Session, facts: list[e.Fact]) -> dict[str, Any]:
             end = facts[-1].event

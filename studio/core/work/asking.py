@@ -15,7 +15,7 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, ids, turn
+from studio.core.rules import contents, ids, replies, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Session
 from studio.core.store import policies
@@ -51,7 +51,7 @@ class Asking:
         fault("model.before_intent")
         done = await self.driver.commit(
             hold,
-            lambda s: turn.intend_model(
+            lambda s: replies.intend_model(
                 s, ask, provider=provider_name, model=request.model, request_hash=request_hash
             ),
         )
@@ -94,7 +94,7 @@ class Asking:
             fault("model.before_outcome")
             answer = await self._judged(session_id, manifest, offered, reply)
             await self.driver.commit(
-                hold, lambda s: turn.reply(s, effect_id, answer, self.driver.clock.now())
+                hold, lambda s: replies.reply(s, effect_id, answer, self.driver.clock.now())
             )
             fault("model.after_outcome")
         except ProviderError as error:
@@ -143,7 +143,7 @@ class Asking:
             attempt = session.turn.model.attempt if session.turn and session.turn.model else 1
             pause = error.retry_after or RETRY_SECONDS[min(attempt, len(RETRY_SECONDS)) - 1]
             retry_at = self.driver.clock.now() + int(min(pause, LONGEST_PAUSE) * 1000)
-            return turn.model_failed(
+            return replies.model_failed(
                 session, effect_id, code=error.code, message=error.message,
                 permanent=error.permanent, retry_at=retry_at,
             )  # fmt: skip
@@ -152,13 +152,13 @@ class Asking:
 
     async def _judged(
         self, session_id: str, manifest: agents_rule.Manifest, offered: Offered, reply: Reply
-    ) -> turn.ModelAnswer:
+    ) -> replies.ModelAnswer:
         session = await self.driver.journal.session(session_id)
         policy = await self.driver.db.read(policies.current)
         name = session.agent if session is not None else manifest.name
         calls = tuple(judge.call(call, offered, policy, name) for call in reply.calls)
         output, bad = judge.output(manifest.output_schema, reply.text, done=not reply.calls)
-        return turn.ModelAnswer(
+        return replies.ModelAnswer(
             text=contents.of_text(reply.text), usage=reply.usage, stop=reply.stop, calls=calls,
             output=output, bad_output=bad,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from studio.core import schemas
 from studio.core.providers.provider import ProposedCall
 from studio.core.rules import contents, policy
 from studio.core.rules import events as e
-from studio.core.rules.turn import Judged
+from studio.core.rules.replies import Judged
 from studio.core.tools.tool import Offered, ToolSpec
 
 ARGUMENT_BYTES = 8 * 1024 * 1024

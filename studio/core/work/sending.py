@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from studio.core.faults import fault
-from studio.core.rules import contents, digests, turn
+from studio.core.rules import calls, contents, digests, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Call, Session
 from studio.core.tools import platform
@@ -22,7 +22,7 @@ log = logging.getLogger("studio.worker")
 RESULT_BYTES = 8 * 1024 * 1024
 BACK_OFF_SECONDS = 0.25
 RAN = frozenset({"tool.bad_result", "tool.too_large"})  # codes of an answer, so there was a run
-NOT_SENT = turn.Outcome(
+NOT_SENT = calls.Outcome(
     code="call.not_sent", message="It was not sent: the turn was stopped first.", failed=True,
     settled=True,
 )  # fmt: skip
@@ -60,7 +60,7 @@ class Sending:
     async def _prepare(
         self, session: Session, send: turn.SendCall, offered: Offered
     ) -> "_Prepared":
-        call = turn.current_call(session, send.effect_id)
+        call = calls.current_call(session, send.effect_id)
         assert call is not None, "advance names calls of the turn in hand"
         if call.origin.kind == "platform":
             return _Prepared(send=send, call=call, now=self.driver.clock.now())
@@ -104,7 +104,7 @@ class Sending:
                 came = await self._call(tool, arguments, kit)
             fault("call.before_outcome")
             await self.driver.commit(
-                hold, lambda s: turn.outcome(s, started.turn_id, started.effect_id, came)
+                hold, lambda s: calls.outcome(s, started.turn_id, started.effect_id, came)
             )
         finally:
             self.driver.feed.clear_progress(hold.lease.session_id, started.effect_id)
@@ -116,10 +116,10 @@ class Sending:
         """The turn was stopped since the intent was recorded: then nothing more goes out."""
         session = await self.driver.journal.session(hold.lease.session_id)
         assert session is not None, "it has an intent"
-        call = turn.current_call(session, started.effect_id)
+        call = calls.current_call(session, started.effect_id)
         return call is None or call.state != "started"
 
-    async def _call(self, tool: Tool, arguments: Any, kit: Kit) -> turn.Outcome:
+    async def _call(self, tool: Tool, arguments: Any, kit: Kit) -> calls.Outcome:
         """Call the tool; whatever happens becomes an outcome, never an exception."""
         spec = tool.spec
         try:
@@ -130,20 +130,20 @@ class Sending:
             unknown = error.maybe_ran and not spec.read_only
             ran = error.code in RAN and not unknown and not spec.read_only
             message = f"It ran, but its answer cannot be used. {error.message}"
-            return turn.Outcome(
+            return calls.Outcome(
                 code=error.code, message=message if ran else error.message, failed=True,
                 unknown=unknown,
                 settled=error.settled, result=kept,
             )  # fmt: skip
         except TimeoutError:
             words = f"No answer within {spec.timeout:g} s."
-            return turn.Outcome(
+            return calls.Outcome(
                 code="tool.timeout", message=words, failed=True, unknown=not spec.read_only
             )
         except Exception as error:  # the one broad net: a tool's fault is a fact, not our crash
             log.exception("The tool %s failed in a way it should not.", spec.name)
             words = f"The tool broke: {type(error).__name__}."
-            return turn.Outcome(
+            return calls.Outcome(
                 code="tool.broken", message=words, failed=True, unknown=not spec.read_only
             )
 
@@ -165,10 +165,10 @@ class _Prepared:
         effect_id = self.send.effect_id
         if self.problem is not None:
             code, words = self.problem
-            return turn.refuse_call(session, effect_id, code=code, message=words)
+            return calls.refuse_call(session, effect_id, code=code, message=words)
         if self.tool is None:
             return self._stand(session)
-        return turn.intend_call(session, self.send, digest_sent=self.digest)
+        return calls.intend_call(session, self.send, digest_sent=self.digest)
 
     def _stand(self, session: Session) -> list[e.Event]:
         effect_id, arguments = self.send.effect_id, self.call.arguments.value
@@ -178,22 +178,22 @@ class _Prepared:
                 deadline = (
                     self.now + asked.expires_seconds * 1000 if asked.expires_seconds else None
                 )
-                return turn.stand(
+                return calls.stand(
                     session, effect_id, kind="question", deadline=deadline, prompt=asked.prompt,
                     schema=asked.schema,
                 )  # fmt: skip
             due = platform.due_of(arguments, self.now)
-            return turn.stand(session, effect_id, kind="timer", deadline=due)
+            return calls.stand(session, effect_id, kind="timer", deadline=due)
         except ToolError as error:
-            return turn.refuse_call(session, effect_id, code=error.code, message=error.message)
+            return calls.refuse_call(session, effect_id, code=error.code, message=error.message)
 
 
-def _came(result: Result) -> turn.Outcome:
+def _came(result: Result) -> calls.Outcome:
     if result.text is not None:
         content = contents.of_text(result.text, result.media)
     else:
         content = contents.of(result.value)
     if content.size > RESULT_BYTES:
         words = f"It ran; its result has {content.size:,} bytes, and {RESULT_BYTES:,} are kept."
-        return turn.Outcome(code="tool.too_large", message=words, failed=True)
-    return turn.Outcome(result=content)
+        return calls.Outcome(code="tool.too_large", message=words, failed=True)
+    return calls.Outcome(result=content)

@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from studio.core.rules import contents, turn
+from studio.core.rules import calls as calls_rule
+from studio.core.rules import contents, messages, replies, turn
 from studio.core.rules import events as e
+from studio.core.rules.calls import Outcome
+from studio.core.rules.replies import Judged, ModelAnswer
 from studio.core.rules.session import Call, Session, Turn, Wait, apply
-from studio.core.rules.turn import Judged, ModelAnswer, Outcome, SendCall
+from studio.core.rules.turn import AskModel, SendCall
 
 NOW = 1_700_000_000_000
 SECOND = 1_000
@@ -41,7 +44,7 @@ def soft(value: int) -> e.Limit:
 
 def idle(**values: int | e.Limit) -> Session:
     """A session without a turn."""
-    started = turn.start(
+    started = messages.start(
         agent="helper", agent_version=3, title="Help", owner=OWNER, private=False,
         limits=limits(**values),
     )  # fmt: skip
@@ -51,14 +54,14 @@ def idle(**values: int | e.Limit) -> Session:
 def queued(text: str = "Hello", **values: int | e.Limit) -> Session:
     """A message was accepted."""
     session = idle(**values)
-    return after(session, turn.accept(session, turn_id=TURN, text=text, by=OWNER))
+    return after(session, messages.accept(session, turn_id=TURN, text=text, by=OWNER))
 
 
 def ask(session: Session, at: int = NOW) -> Session:
     """The model is asked what follows."""
     following = turn.advance(session, at)
     assert following.ask is not None, f"the model is not asked: {following}"
-    intent = turn.intend_model(
+    intent = replies.intend_model(
         session, following.ask, provider="chat", model="m", request_hash="r" * 64
     )
     return after(session, intent, at)
@@ -77,7 +80,7 @@ def model(session: Session) -> str:
 
 
 def reply(session: Session, answer: ModelAnswer, at: int = NOW) -> Session:
-    return after(session, turn.reply(session, model(session), answer, at), at)
+    return after(session, replies.reply(session, model(session), answer, at), at)
 
 
 def says(text: str, **more: Any) -> ModelAnswer:
@@ -122,7 +125,7 @@ def held(**more: Any) -> Session:
 def question(deadline: int | None = None) -> Session:
     """The turn stands on a question."""
     session = proposed(judged("ask_person", origin=e.Origin(kind="platform")))
-    stands = turn.stand(
+    stands = calls_rule.stand(
         session, effect(1), kind="question", deadline=deadline, prompt="Which one?",
         schema={"type": "string"},
     )  # fmt: skip
@@ -132,7 +135,7 @@ def question(deadline: int | None = None) -> Session:
 def timer(due: int) -> Session:
     """The turn stands on a timer."""
     session = proposed(judged("wait_until", origin=e.Origin(kind="platform")))
-    return after(session, turn.stand(session, effect(1), kind="timer", deadline=due))
+    return after(session, calls_rule.stand(session, effect(1), kind="timer", deadline=due))
 
 
 def effect(index: int, step: int = 1, turn_id: str = TURN) -> str:
@@ -162,7 +165,7 @@ def send(session: Session, index: int = 1, at: int = NOW, step: int = 1) -> Sess
     """A call is out."""
     the_call = call(session, index, step)
     going = SendCall(effect_id=the_call.effect_id, send=the_call.sends + 1)
-    return after(session, turn.intend_call(session, going, digest_sent=the_call.decided), at)
+    return after(session, calls_rule.intend_call(session, going, digest_sent=the_call.decided), at)
 
 
 def sent(*, at: int = NOW, **more: Any) -> Session:
@@ -173,7 +176,7 @@ def sent(*, at: int = NOW, **more: Any) -> Session:
 def came(session: Session, outcome: Outcome, index: int = 1, at: int = NOW) -> Session:
     """The outcome of a call is recorded."""
     the_turn_id = the_turn(session).id
-    return after(session, turn.outcome(session, the_turn_id, effect(index), outcome), at)
+    return after(session, calls_rule.outcome(session, the_turn_id, effect(index), outcome), at)
 
 
 def ok(value: Any = "done") -> Outcome:
@@ -193,3 +196,31 @@ def uncertain(**more: Any) -> Session:
 def kinds(events: Iterable[e.Event]) -> list[str]:
     """The names of facts."""
     return [event.TYPE for event in events]
+
+
+def some(ask: AskModel | None) -> AskModel:
+    assert ask is not None
+    return ask
+
+
+def fails(session: Session, effect: str, **more: Any) -> list[e.Event]:
+    given = {"code": "model.busy", "message": "Busy.", "permanent": False, "retry_at": NOW + 5}
+    return replies.model_failed(session, effect, **(given | more))
+
+
+def stopped(session: Session) -> Session:
+    return after(session, messages.stop(session, by=OWNER, reason=""))
+
+
+def sent_again() -> Session:
+    session = uncertain()
+    settled = e.CallSettled(
+        turn_id=TURN, effect_id=effect(1), choice="send_again", by=OTHER, reason=""
+    )
+    return after(session, [settled])
+
+
+def deny_and_send(session: Session) -> list[e.Event]:
+    return messages.deny_and_accept(
+        session, turn_id=NEXT_TURN, text="Do this instead", by=OTHER, reason="Wrong release."
+    )

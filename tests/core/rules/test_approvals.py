@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from studio.core.rules import approvals, contents, turn
+from studio.core.rules import approvals, calls, contents, messages, turn
 from studio.core.rules import events as e
 from studio.core.rules.approvals import Answer
 from studio.core.rules.errors import Denied, Gone, Invalid, NotFound, Refused, StudioError
@@ -39,7 +39,7 @@ def _refused(session: Session, *args: Any, **more: Any) -> StudioError:
 
 
 def _stopped(session: Session) -> Session:
-    return f.after(session, turn.stop(session, by=f.OWNER, reason=""))
+    return f.after(session, messages.stop(session, by=f.OWNER, reason=""))
 
 
 # Approvals ---------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_edited_call_is_not_sent_as_it_was_proposed() -> None:
     proposal = f.call(session).digest
 
     going = turn.SendCall(effect_id=f.effect(1), send=1)
-    events = turn.intend_call(session, going, digest_sent=proposal)
+    events = calls.intend_call(session, going, digest_sent=proposal)
 
     assert f.kinds(events) == ["call.failed"]
 
@@ -357,7 +357,7 @@ def test_uncertain_call_of_a_stopped_turn_is_bound_to_its_digest() -> None:
 
 def _much_later() -> Session:
     stopped = _stopped(f.uncertain())
-    return f.after(stopped, turn.accept(stopped, turn_id=f.NEXT_TURN, text="More", by=f.OWNER))
+    return f.after(stopped, messages.accept(stopped, turn_id=f.NEXT_TURN, text="More", by=f.OWNER))
 
 
 def test_uncertain_call_can_be_settled_while_a_later_turn_is_in_hand() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from studio.core.rules import approvals, contents, context, turn
+from studio.core.rules import approvals, calls, contents, context, messages, turn
 from studio.core.rules import events as e
 from studio.core.rules.context import Asked, Said
 from studio.core.rules.session import Session
@@ -30,7 +30,9 @@ def test_talk_is_message_reply_results() -> None:
 
 def test_earlier_turns_come_first() -> None:
     session = f.reply(f.asked(), f.says("Done."))
-    session = f.after(session, turn.accept(session, turn_id=f.NEXT_TURN, text="More", by=f.OWNER))
+    session = f.after(
+        session, messages.accept(session, turn_id=f.NEXT_TURN, text="More", by=f.OWNER)
+    )
 
     assert [(said.role, said.text) for said in context.talk(session)] == [
         ("user", "Hello"), ("assistant", "Done."), ("user", "More"),
@@ -81,7 +83,7 @@ def test_denial_is_told_with_who_and_why() -> None:
 
 def test_cancelled_call_is_told_as_not_run() -> None:
     session = f.proposed(f.judged())
-    session = f.after(session, turn.stop(session, by=f.OWNER, reason=""))
+    session = f.after(session, messages.stop(session, by=f.OWNER, reason=""))
 
     assert _result(session).text == "Not run. Stopped by alice."
 
@@ -90,7 +92,7 @@ def test_cancelled_call_is_told_as_not_run() -> None:
 def test_doubt_is_told_as_doubt_and_never_as_success(tells: str) -> None:
     session = f.uncertain(on_uncertain=tells)
     if tells == "ask":
-        session = f.after(session, turn.stop(session, by=f.OWNER, reason=""))
+        session = f.after(session, messages.stop(session, by=f.OWNER, reason=""))
 
     said = _result(session)
 
@@ -133,7 +135,7 @@ def test_edit_of_a_person_is_told_with_what_ran() -> None:
 def test_edit_of_a_call_that_never_ran_is_not_told_as_if_it_had_run() -> None:
     session = _edited(f.held())
     session = f.after(
-        session, turn.refuse_call(session, f.effect(1), code="tool.missing", message="It is gone.")
+        session, calls.refuse_call(session, f.effect(1), code="tool.missing", message="It is gone.")
     )
 
     assert _result(session).text == "Failed (tool.missing): It is gone."

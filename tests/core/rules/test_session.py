@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from studio.core.rules import contents, session, turn
+from studio.core.rules import calls, contents, messages, replies, session, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Session, fold
 from tests.core.rules import facts as f
@@ -66,7 +66,7 @@ def test_fact_of_another_kind_leaves_the_turn_alone() -> None:
 
 
 def test_nothing_changes_a_turn_that_is_over() -> None:
-    over = f.after(f.uncertain(), turn.stop(f.uncertain(), by=f.OWNER, reason=""))
+    over = f.after(f.uncertain(), messages.stop(f.uncertain(), by=f.OWNER, reason=""))
     events: list[e.Event] = [
         e.TurnStarted(turn_id=f.TURN),
         e.CallSucceeded(turn_id=f.TURN, effect_id=f.effect(1), result=contents.of(1)),
@@ -108,7 +108,7 @@ def test_held_is_said_before_waiting() -> None:
     both = f.proposed(
         f.judged("ask_person", origin=e.Origin(kind="platform")), f.judged("b", "ask")
     )
-    stands = turn.stand(both, f.effect(1), kind="question", deadline=None)
+    stands = calls.stand(both, f.effect(1), kind="question", deadline=None)
 
     assert f.after(both, stands).status == "held"
 
@@ -119,7 +119,7 @@ def test_held_is_said_before_waiting() -> None:
 def test_waiting_for_a_person_is_not_active_time() -> None:
     thinking = f.asked()
     held = f.reply(thinking, f.calls(f.judged(verdict="ask")), at=f.NOW + 300)
-    stopped = f.after(held, turn.stop(held, by=f.OWNER, reason=""), f.NOW + f.HOUR)
+    stopped = f.after(held, messages.stop(held, by=f.OWNER, reason=""), f.NOW + f.HOUR)
 
     assert f.the_turn(stopped).active == 300
 
@@ -134,7 +134,7 @@ def test_calls_side_by_side_count_once() -> None:
 
 def test_active_time_stops_with_the_turn() -> None:
     sent = f.sent(repeatable=True)
-    stopped = f.after(sent, turn.stop(sent, by=f.OWNER, reason=""), f.NOW + 40)
+    stopped = f.after(sent, messages.stop(sent, by=f.OWNER, reason=""), f.NOW + 40)
 
     assert (f.the_turn(stopped).active, f.the_turn(stopped).active_since) == (40, None)
 
@@ -176,7 +176,7 @@ def test_attempt_that_was_lost_leaves_the_cost_unknown() -> None:
 
 def test_attempt_that_failed_before_it_was_billed_leaves_the_cost_known() -> None:
     asked = f.asked()
-    failed = turn.model_failed(
+    failed = replies.model_failed(
         asked, f.model(asked), code="model.busy", message="", permanent=False, retry_at=None
     )
 
@@ -220,7 +220,7 @@ def test_last_turn_is_kept_however_long() -> None:
 
 def test_weight_counts_calls_and_their_results() -> None:
     small = f.came(f.sent(), f.ok("y" * 10_000))
-    later = f.after(small, turn.stop(small, by=f.OWNER, reason=""))
+    later = f.after(small, messages.stop(small, by=f.OWNER, reason=""))
     heavy = replace(f.the_turn(later), message=contents.of_text("x" * session.WINDOW_BYTES))
     later = replace(later, past=(heavy,))
 

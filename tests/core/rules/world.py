@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from studio.core.rules import approvals, contents, context, turn
+from studio.core.rules import approvals, calls, contents, context, messages, replies, turn
 from studio.core.rules import events as e
+from studio.core.rules.calls import Outcome
 from studio.core.rules.errors import StudioError
+from studio.core.rules.replies import Judged, ModelAnswer
 from studio.core.rules.session import Call, Session, apply, fold
-from studio.core.rules.turn import Judged, ModelAnswer, Outcome
 from tests.core.rules import facts as f
 
 PEOPLE = ("alice", "bob", "charlie")
@@ -57,7 +58,7 @@ class World:
             same = replace(self.session, seq=before.seq, time=before.time)
             assert same != before, f"nothing moved: {following.events}"
         elif following.ask is not None:
-            intent = turn.intend_model(
+            intent = replies.intend_model(
                 self.session, following.ask, provider=("chat", "scripted")[self.pick(2)],
                 model="m", request_hash="r",
             )  # fmt: skip
@@ -78,14 +79,16 @@ class World:
             due = self.now + 1_000 * (1 + self.pick(50))
             kind: e.WaitKind = "question" if call.tool == "ask_person" else "timer"
             deadline = due if kind == "timer" or self.pick(2) else None
-            self.record(turn.stand(self.session, send.effect_id, kind=kind, deadline=deadline))
+            self.record(calls.stand(self.session, send.effect_id, kind=kind, deadline=deadline))
         elif self.pick(20) == 0:
             self.record(
-                turn.refuse_call(self.session, send.effect_id, code="tool.missing", message="Gone.")
+                calls.refuse_call(
+                    self.session, send.effect_id, code="tool.missing", message="Gone."
+                )
             )
         else:
             digest = "moved" if self.pick(30) == 0 else call.decided
-            intent = turn.intend_call(self.session, send, digest_sent=digest)
+            intent = calls.intend_call(self.session, send, digest_sent=digest)
             assert intent, "what follows was refused"
             self.record(intent)
             if f.kinds(intent) == ["call.started"]:
@@ -100,13 +103,13 @@ class World:
             permanent = self.pick(6) == 0
             retry_at = self.now + 1_000 * self.pick(5) if self.pick(2) else None
             self.record(
-                turn.model_failed(
+                replies.model_failed(
                     self.session, model.effect_id, code="model.busy", message="", retry_at=retry_at,
                     permanent=permanent,
                 )
             )  # fmt: skip
         else:
-            self.record(turn.reply(self.session, model.effect_id, self._reply(), self.now))
+            self.record(replies.reply(self.session, model.effect_id, self._reply(), self.now))
         self.running.discard(model.effect_id)
 
     def _reply(self) -> ModelAnswer:
@@ -140,7 +143,7 @@ class World:
         out = sorted(set(self.calls) & self.running)
         if out:
             effect_id = out[self.pick(len(out))]
-            self.record(turn.outcome(self.session, self.turn_id, effect_id, self._outcome()))
+            self.record(calls.outcome(self.session, self.turn_id, effect_id, self._outcome()))
             self.running.discard(effect_id)
 
     def _outcome(self) -> Outcome:
@@ -152,7 +155,7 @@ class World:
             turn_id, effect_id = sorted(self.lost)[self.pick(len(self.lost))]
             if effect_id not in self.running:
                 self.lost.discard((turn_id, effect_id))
-                self.record(turn.outcome(self.session, turn_id, effect_id, self._outcome()))
+                self.record(calls.outcome(self.session, turn_id, effect_id, self._outcome()))
 
     def crash(self) -> None:
         """The worker dies with all it knows."""
@@ -212,14 +215,14 @@ class World:
     def stop(self) -> None:
         """A person stops the turn; the worker drops what is out."""
         if self.session.busy and self.pick(6) == 0:
-            self.record(turn.stop(self.session, by="bob", reason=""))
+            self.record(messages.stop(self.session, by="bob", reason=""))
             self.crash()
 
     def deny_and_send(self) -> None:
         """A person denies what is held and sends something else."""
         if self.pick(6) == 0:
             self.crash()
-            events = turn.deny_and_accept(
+            events = messages.deny_and_accept(
                 self.session, turn_id=self._new_turn(), text="Instead", by="alice", reason="No."
             )
             self.record(events)
@@ -229,7 +232,7 @@ class World:
         if not self.session.busy:
             self.crash()
             self.record(
-                turn.accept(self.session, turn_id=self._new_turn(), text="Go on", by="alice")
+                messages.accept(self.session, turn_id=self._new_turn(), text="Go on", by="alice")
             )
 
     def _new_turn(self) -> str:
@@ -253,9 +256,9 @@ class World:
         effect_id = min(self.running)
         self.running.discard(effect_id)
         if effect_id in self.calls:
-            self.record(turn.outcome(self.session, self.turn_id, effect_id, f.ok()))
+            self.record(calls.outcome(self.session, self.turn_id, effect_id, f.ok()))
         else:
-            self.record(turn.reply(self.session, effect_id, f.says("Done."), self.now))
+            self.record(replies.reply(self.session, effect_id, f.says("Done."), self.now))
 
     def _settle_something(self) -> bool:
         """The first open wait is answered by as many people as it takes."""
@@ -486,7 +489,7 @@ def begin(pick: Pick) -> World:
         total_seconds=e.Limit(value=(600, 86_400, 86_400)[pick(3)], hard=pick(3) > 0),
     )
     world = World(pick=pick, session=Session(id="ses_1"))
-    started = turn.start(
+    started = messages.start(
         agent="helper", agent_version=1, title="", owner="alice", private=False, limits=limits
     )
     world.record(started)

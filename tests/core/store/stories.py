@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from studio.core.rules import approvals, contents, digests, ids, turn
+from studio.core.rules import approvals, calls, contents, digests, ids, messages, replies, turn
 from studio.core.rules import events as e
 from studio.core.rules.errors import StudioError
 from studio.core.rules.session import Call, Session, apply
@@ -66,7 +66,7 @@ def tell(random: Random, steps: int, session_id: str = "ses_1") -> list[Append]:
     teller = Teller(random=random, session=Session(id=session_id))
     limits = e.Limits(steps=e.Limit(value=4), calls=e.Limit(value=9, hard=teller.chance(0.5)))
     teller.record(
-        turn.start(agent="helper", agent_version=3, title="Ünïcode\x00 and \ud800 half a pair",
+        messages.start(agent="helper", agent_version=3, title="Ünïcode\x00 and \ud800 half a pair",
                    owner="alice", private=teller.chance(0.3), limits=limits),
         "alice",
     )  # fmt: skip
@@ -85,10 +85,10 @@ def _message(t: Teller) -> None:
     by = t.random.choice(PEOPLE)
     if t.session.busy and t.chance(0.1):
         t.record(
-            turn.deny_and_accept(t.session, turn_id=turn_id, text=text, by=by, reason="no"), by
+            messages.deny_and_accept(t.session, turn_id=turn_id, text=text, by=by, reason="no"), by
         )
     elif not t.session.busy:
-        t.record(turn.accept(t.session, turn_id=turn_id, text=text, by=by), by)
+        t.record(messages.accept(t.session, turn_id=turn_id, text=text, by=by), by)
 
 
 def _worker(t: Teller) -> None:
@@ -101,7 +101,9 @@ def _worker(t: Teller) -> None:
     elif following.ask is not None:
         ask = following.ask
         t.record(
-            turn.intend_model(t.session, ask, provider="scripted", model="m", request_hash="f" * 64)
+            replies.intend_model(
+                t.session, ask, provider="scripted", model="m", request_hash="f" * 64
+            )
         )
         t.running.add(ask.effect_id)
     for send in following.sends if following.ask is None and not following.events else ():
@@ -109,20 +111,20 @@ def _worker(t: Teller) -> None:
 
 
 def _send(t: Teller, send: turn.SendCall) -> None:
-    call = turn.current_call(t.session, send.effect_id)
+    call = calls.current_call(t.session, send.effect_id)
     assert call is not None
     match t.random.randrange(8):
         case 0 if call.state == "ready":
             kind = t.random.choice(("question", "timer"))
             deadline = t.at + 60_000 if kind == "timer" or t.chance(0.5) else None
-            t.record(turn.stand(t.session, call.effect_id, kind=kind, deadline=deadline,
+            t.record(calls.stand(t.session, call.effect_id, kind=kind, deadline=deadline,
                                 prompt="Which?", schema={"type": "string"}))  # fmt: skip
         case 1:
             t.record(
-                turn.refuse_call(t.session, call.effect_id, code="tool.gone", message="It left.")
+                calls.refuse_call(t.session, call.effect_id, code="tool.gone", message="It left.")
             )
         case _:
-            events = turn.intend_call(t.session, send, digest_sent=call.decided)
+            events = calls.intend_call(t.session, send, digest_sent=call.decided)
             t.record(events)
             t.running.add(call.effect_id)
 
@@ -134,21 +136,21 @@ def _model(t: Teller) -> None:
     t.running.discard(current.effect_id)
     if t.chance(0.15):
         t.record(
-            turn.model_failed(t.session, current.effect_id, code="model.busy", message="Busy.",
+            replies.model_failed(t.session, current.effect_id, code="model.busy", message="Busy.",
                               permanent=t.chance(0.2), retry_at=t.at + 1_000)
         )  # fmt: skip
         return
     usage = e.Usage(input_tokens=7, output_tokens=3, cost=t.random.choice((None, 0.001, 0.07)))
     calls = tuple(_judged(t, n) for n in range(t.random.choice((0, 1, 2, 4))))
     text = contents.of_text(t.random.choice(("", "Done.", LARGE)))
-    answer = turn.ModelAnswer(text=text, usage=usage, calls=calls)
-    t.record(turn.reply(t.session, current.effect_id, answer, t.at))
+    answer = replies.ModelAnswer(text=text, usage=usage, calls=calls)
+    t.record(replies.reply(t.session, current.effect_id, answer, t.at))
 
 
-def _judged(t: Teller, number: int) -> turn.Judged:
+def _judged(t: Teller, number: int) -> replies.Judged:
     verdict = t.random.choice(VERDICTS)
     rule = e.MatchedRule(number=1, effect=verdict, words="a rule", reason="It is so.")
-    return turn.Judged(
+    return replies.Judged(
         provider_call_id=f"c{number}", tool=t.random.choice(("mail.send", "shell", "odd\x00name")),
         origin=e.Origin(kind="mcp", server=t.random.choice((None, "mail")), plugin="office"),
         arguments=contents.of({"to": "bob", "body": t.random.choice(("x", LARGE)), "n": 1.0}),
@@ -171,12 +173,12 @@ def _outcome(t: Teller) -> None:
     t.running.discard(effect_id)
     result = contents.of({"text": t.random.choice(("ok", LARGE))})
     came = t.random.choice((
-        turn.Outcome(result=result), turn.Outcome(result=result),
-        turn.Outcome(failed=True, code="tool.error", message="No.", settled=t.chance(0.5)),
-        turn.Outcome(unknown=True, message="Time ran out."),
+        calls.Outcome(result=result), calls.Outcome(result=result),
+        calls.Outcome(failed=True, code="tool.error", message="No.", settled=t.chance(0.5)),
+        calls.Outcome(unknown=True, message="Time ran out."),
     ))  # fmt: skip
     turn_id = f"trn_{effect_id.removeprefix('eff_').rpartition('s')[0]}"
-    t.record(turn.outcome(t.session, turn_id, effect_id, came))
+    t.record(calls.outcome(t.session, turn_id, effect_id, came))
 
 
 def _decision(t: Teller) -> None:
@@ -213,7 +215,7 @@ def _edit(t: Teller, call: Call) -> dict[str, object]:
 
 def _stop(t: Teller) -> None:
     if t.session.busy and t.chance(0.15):
-        t.record(turn.stop(t.session, by="bob", reason="enough"), "bob")
+        t.record(messages.stop(t.session, by="bob", reason="enough"), "bob")
 
 
 MOVES: tuple[Callable[[Teller], None], ...] = (

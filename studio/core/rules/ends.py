@@ -1,0 +1,112 @@
+"""How things end that nobody answered: waits past their deadline, and turns with what is open.
+
+Whatever is open when a turn ends gets its one result first.
+"""
+
+from studio.core.rules import contents, effects
+from studio.core.rules import events as e
+from studio.core.rules.session import Call, Turn, Wait
+
+
+def expire(turn: Turn, wait: Wait) -> list[e.Event]:
+    """The facts of a deadline that passed: an approval is denied, a timer is due."""
+    call = turn.calls[wait.effect_id]
+    decision = e.DecisionRecorded(
+        turn_id=turn.id, effect_id=call.effect_id, wait_id=wait.id, by="deadline",
+        choice="due" if wait.kind == "timer" else "expired",
+    )  # fmt: skip
+    match wait.kind:
+        case "timer":
+            return [
+                decision,
+                e.CallSucceeded(
+                    turn_id=turn.id, effect_id=call.effect_id, result=contents.of({"waited": True})
+                ),
+            ]
+        case "question":
+            return [
+                decision,
+                e.CallFailed(
+                    turn_id=turn.id, effect_id=call.effect_id, code="question.expired",
+                    message="Nobody answered in time.", settled=True,
+                ),
+            ]  # fmt: skip
+        case _:
+            return [
+                decision,
+                e.CallDenied(
+                    turn_id=turn.id, effect_id=call.effect_id, by="deadline",
+                    reason="Nobody decided in time, so the call was denied. It did not run.",
+                ),
+            ]  # fmt: skip
+
+
+def reach(turn: Turn, name: str, limit: e.Limit) -> list[e.Event]:
+    """The limit is reached: told once; a hard one ends the turn."""
+    if name in turn.told:
+        return []
+    told = e.LimitReached(turn_id=turn.id, limit=name, value=limit.value, hard=limit.hard)
+    if not limit.hard:
+        return [told]
+    words = {
+        "steps": f"The turn used its {limit.value} steps.",
+        "calls": f"The turn used its {limit.value} calls.",
+        "active_seconds": f"The turn worked for {limit.value} s, its limit of active time.",
+        "total_seconds": f"The turn was open for {limit.value} s, its limit of total time.",
+    }[name]
+    return [told, *fail(turn, f"limit.{name}", words)]
+
+
+def fail(turn: Turn, code: str, message: str) -> list[e.Event]:
+    """End the turn without an answer; whatever is open is closed first."""
+    closing = close(turn, by="runtime", words=message)
+    return [*closing, e.TurnFailed(turn_id=turn.id, code=code, message=message)]
+
+
+def cancelled(turn: Turn, by: str, reason: str) -> e.TurnCancelled:
+    """The end of a stopped turn, naming what had run and what may have run."""
+    calls = turn.calls.values()
+    ran = tuple(call.effect_id for call in calls if call.state == "succeeded" or call.said_to_run)
+    unknown = tuple(
+        call.effect_id
+        for call in calls
+        if call.was_sent
+        or (call.state == "uncertain" and not call.said_to_run)
+        or call.code == effects.INTERRUPTED
+    )
+    return e.TurnCancelled(turn_id=turn.id, by=by, reason=reason, ran=ran, unknown=unknown)
+
+
+def close(
+    turn: Turn, *, by: str, words: str, leave: set[str] | frozenset[str] = frozenset()
+) -> list[e.Event]:
+    """Give everything that is still open its one result; an uncertain call keeps its wait."""
+    events: list[e.Event] = []
+    if turn.model is not None and turn.model.state == "started":
+        usage = e.Usage(cost=0.0) if turn.model.provider == "scripted" else e.Usage()
+        events.append(
+            e.ModelFailed(
+                turn_id=turn.id, effect_id=turn.model.effect_id, code="model.stopped",
+                message=words, permanent=True, usage=usage,
+            )
+        )  # fmt: skip
+    for wait in turn.open_waits():
+        if wait.effect_id not in leave and wait.kind != "uncertain":
+            events.append(
+                e.DecisionRecorded(
+                    turn_id=turn.id, effect_id=wait.effect_id, wait_id=wait.id, by=by,
+                    choice="stopped",
+                )
+            )  # fmt: skip
+    for call in turn.calls.values():
+        if call.effect_id not in leave:
+            events += _close_call(turn, call, words)
+    return events
+
+
+def _close_call(turn: Turn, call: Call, words: str) -> list[e.Event]:
+    if call.is_final or call.state == "uncertain":
+        return []
+    if call.was_sent:
+        return effects.abandon(turn, call, words)
+    return [e.CallCancelled(turn_id=turn.id, effect_id=call.effect_id, reason=words)]

@@ -1,0 +1,83 @@
+"""What people begin and stop: a session, a turn by its message, and the end of one."""
+
+from studio.core.rules import contents, ends
+from studio.core.rules import events as e
+from studio.core.rules.errors import Refused
+from studio.core.rules.session import Session
+
+
+def start(*, agent: str, agent_version: int, title: str, owner: str, private: bool,
+          limits: e.Limits) -> list[e.Event]:  # fmt: skip
+    """A new session."""
+    return [
+        e.SessionStarted(
+            agent=agent, agent_version=agent_version, title=title, owner=owner, private=private,
+            limits=limits,
+        )
+    ]  # fmt: skip
+
+
+def accept(session: Session, *, turn_id: str, text: str, by: str) -> list[e.Event]:
+    """A message opens a turn, unless one is in hand."""
+    if session.busy:
+        raise _busy(session)
+    return [
+        e.MessageAccepted(
+            turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by
+        )
+    ]
+
+
+def stop(session: Session, *, by: str, reason: str) -> list[e.Event]:
+    """Stop the turn in hand now: nothing more is sent, and what had already run is named."""
+    turn = session.turn
+    if turn is None or turn.is_over:
+        raise Refused(
+            "No turn is running in this session, so there is nothing to stop.",
+            code="turn.not_running",
+        )
+    words = f"Stopped by {by}" + (f": {reason}" if reason else ".")
+    return [*ends.close(turn, by=by, words=words), ends.cancelled(turn, by, reason)]
+
+
+def deny_and_accept(
+    session: Session, *, turn_id: str, text: str, by: str, reason: str
+) -> list[e.Event]:
+    """Deny every held call, stop the turn and open a new one, all at once."""
+    turn = session.turn
+    if turn is None or turn.is_over:
+        return accept(session, turn_id=turn_id, text=text, by=by)
+    denied: list[e.Event] = []
+    for wait in turn.open_waits():
+        if wait.kind == "approval":
+            call = turn.calls[wait.effect_id]
+            denied += [
+                e.DecisionRecorded(
+                    turn_id=turn.id, effect_id=call.effect_id, wait_id=wait.id, choice="deny",
+                    by=by, reason=reason, digest_shown=call.decided, digest_decided=call.decided,
+                ),
+                e.CallDenied(turn_id=turn.id, effect_id=call.effect_id, by=by, reason=reason),
+            ]  # fmt: skip
+    gone = {event.effect_id for event in denied if isinstance(event, e.CallDenied)}
+    closing = ends.close(turn, by=by, words="A new message took its place.", leave=gone)
+    opened = e.MessageAccepted(
+        turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by
+    )
+    return [*denied, *closing, ends.cancelled(turn, by, reason), opened]
+
+
+def _busy(session: Session) -> Refused:
+    assert session.turn is not None, "a busy session has a turn"
+    held = sum(wait.kind == "approval" for wait in session.turn.open_waits())
+    what = f"{held} held call{'s' if held != 1 else ''}" if held else "its work"
+    return Refused(
+        f"A turn is {session.turn.status} in this session. Wait for {what}, stop the turn, or "
+        + ("deny and send." if held else "send your message afterwards."),
+        code="turn.running",
+        details={
+            "turn_id": session.turn.id,
+            "status": session.turn.status,
+            "held": held,
+            "offers": ["stop", "deny_and_send"] if held else ["stop"],
+        },
+    )
