@@ -1,6 +1,5 @@
 """What happens next in a turn: given these facts, these facts follow."""
 
-
 from studio.core.rules import context, ids, turn
 from studio.core.rules.turn import AskModel, Next, SendCall
 from tests.core.rules import facts as f
