@@ -11,6 +11,13 @@ from studio.core.rules.events import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
+class Key:
+    """A key in a resolved model object, opened. It is never recorded, logged or shown."""
+
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ToolOffer:
     """A tool as the model sees it. `schema` is JSON Schema of the arguments (an object)."""
 
@@ -30,10 +37,23 @@ class ProposedCall:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FilePart:
+    """A file that a message carries, whole. `media` is its media type, such as `image/png`.
+
+    Only what `rules.models.reads` says of the model is given: images, PDF, audio, text.
+    """
+
+    name: str
+    media: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Message:
     """One message of the talk.
 
-    `user`: text. `assistant`: text and calls. `tool`: text is the result of call `call_id`.
+    `user`: text and files. `assistant`: text and calls. `tool`: text is the result of call
+    `call_id`.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -42,6 +62,7 @@ class Message:
     call_id: str = ""
     name: str = ""
     failed: bool = False
+    files: tuple[FilePart, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,28 +2,45 @@
 
 import asyncio
 import importlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from studio.core.providers.chat import Chat
-from studio.core.providers.provider import Provider, ProviderError
+from studio.core.providers.provider import Key, Provider, ProviderError
 from studio.core.providers.scripted import Scripted
 
 DEFAULT_TIMEOUT = 120.0
 SDK = ("openai", "openai.resources.chat.completions")
 
 
-class Shelf:
-    """The providers in use. `settings` maps a name to its secret value; it is never recorded."""
+Resolve = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self._settings = settings
+
+async def _as_it_is(model: Mapping[str, Any]) -> Mapping[str, Any]:
+    return model
+
+
+class Shelf:
+    """The providers in use. `settings` maps a name to its secret value; it is never recorded.
+
+    `resolve` gets a model object as it stands in a manifest and gives a full one: where `provider`
+    names a provider saved in the studio, it puts in that one's kind, base_url, `Key`, reads,
+    context_window and prices (what the manifest says itself wins), and leaves every other object
+    as it is. It raises ProviderError (`model.configuration`, permanent) with a sentence for people.
+    """
+
+    def __init__(self, settings: Mapping[str, str], resolve: Resolve = _as_it_is) -> None:
+        self._settings, self._resolve = settings, resolve
         self._scripted = Scripted()
         self._chats: dict[tuple[str, str, float], Chat] = {}
 
+    async def resolved(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The model object with what its saved provider says; it may hold an opened key."""
+        return await self._resolve(model)
+
     async def get(self, model: Mapping[str, Any]) -> Provider:
-        """The provider of a manifest's `model`; ProviderError says what is wrong with it."""
+        """The provider of a resolved model object; ProviderError says what is wrong with it."""
         kind = model.get("provider")
         if kind == "scripted":
             return self._scripted
@@ -51,6 +68,8 @@ class Shelf:
         key = model.get("key")
         if key is None:
             return ""
+        if isinstance(key, Key):
+            return key.value
         name = key.get("setting") if isinstance(key, Mapping) else None
         if not isinstance(name, str):
             raise _bad('The model\'s key names a setting: {"setting": "NAME"}.')

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from studio.core.rules import patterns, sources
+from studio.core.rules import models, sources
 from studio.core.rules.conditions import same
 from studio.core.rules.errors import Invalid
 from studio.core.rules.events import Limit, Limits
@@ -16,7 +16,6 @@ from studio.core.rules.reading import Faults, Reader, top
 LARGEST = 1024 * 1024
 DEEPEST = 64
 NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
-PROVIDERS = ("scripted", "chat")
 LIMITS = {
     "steps": 1_000,
     "calls": 10_000,
@@ -145,37 +144,8 @@ def _model(reader: Reader) -> Mapping[str, Any]:
     model = reader.object("model", needed=True)
     if model is None:
         return {}
-    provider = model.one_of("provider", PROVIDERS, needed=True)
-    if provider == "scripted":
-        model.known("provider", "name", "script")
-        model.text("name", most=200)
-        _script(model)
-    elif provider == "chat":
-        model.known("provider", "name", "base_url", "key", "timeout", "prices")
-        model.text("name", most=200, needed=True)
-        url = model.text("base_url", most=2_000, needed=True)
-        if url and (fault := sources.url_fault(url)):
-            model.fault("base_url", fault)
-        if model.has("key"):
-            sources.setting(model, "key", literal=False)
-        model.number("timeout", 1, 3_600)
-        if prices := model.object("prices"):
-            prices.known("input", "output", "cached")
-            for kind in ("input", "output", "cached"):
-                prices.number(kind, 0, 100_000)
+    models.check(model)
     return model.value
-
-
-def _script(model: Reader) -> None:
-    """Its outer shape; what a step may say is the provider's to know."""
-    for entry in model.objects("script", most=500):
-        entry.known("when", "steps")
-        when = entry.text("when", most=patterns.LONGEST_PATTERN, needed=True, least=0)
-        if when and (fault := patterns.check(when)):
-            entry.fault("when", f"{fault}.")
-        if not entry.has("steps"):
-            entry.fault("steps", "is needed.")
-        entry.objects("steps", most=1_000)
 
 
 def _plugins(reader: Reader) -> tuple[str, ...]:

@@ -48,12 +48,19 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """What a provider said a model call took. None is unknown, never zero. `cost` is US dollars."""
+    """What a provider said a model call took. None is unknown, never zero. `cost` is US dollars.
+
+    `input_tokens` is all that was read: `cached_tokens` (read from a cache) and
+    `cache_write_tokens` (written to one) are parts of it. `reasoning_tokens` is a part of
+    `output_tokens`.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
     cost: float | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

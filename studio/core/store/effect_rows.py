@@ -20,7 +20,8 @@ INSERT_MODEL = (
 )
 END_MODEL = (
     "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, input_tokens = ?, "
-    "output_tokens = ?, cost = ?, ended_at = ? WHERE id = ?"
+    "output_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, reasoning_tokens = ?, "
+    "cost = ?, ended_at = ? WHERE id = ?"
 )
 LOSE_MODEL = "UPDATE effects SET state = 'uncertain', settled = 1, ended_at = ? WHERE id = ?"
 INSERT_CALL = (
@@ -100,8 +101,11 @@ def _model(changes: Changes, after: Session, fact: Fact) -> None:
             pass
 
 
-def _usage(usage: e.Usage) -> tuple[int | None, int | None, float | None]:
-    return usage.input_tokens, usage.output_tokens, usage.cost
+def _usage(usage: e.Usage) -> tuple[int | float | None, ...]:
+    return (
+        usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens,
+        usage.reasoning_tokens, usage.cost,
+    )  # fmt: skip
 
 
 def _call(changes: Changes, after: Session, fact: Fact) -> None:

@@ -181,6 +181,9 @@ effects = sa.Table(  # one row for every model attempt and every call
     _time("ended_at"),
     sa.Column("input_tokens", sa.BigInteger, nullable=True),
     sa.Column("output_tokens", sa.BigInteger, nullable=True),
+    sa.Column("cached_tokens", sa.BigInteger, nullable=True),  # a part of the input tokens
+    sa.Column("cache_write_tokens", sa.BigInteger, nullable=True),  # so is this
+    sa.Column("reasoning_tokens", sa.BigInteger, nullable=True),  # a part of the output tokens
     sa.Column("cost", sa.Float, nullable=True),
     sa.Column("settled", sa.SmallInteger, nullable=False, server_default="0"),
     sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
@@ -89,8 +90,10 @@ class Asking:
         session_id = hold.lease.session_id
         try:
             self.driver.gate(hold)
-            provider = await self.driver.shelf.get(manifest.model)
-            reply = await self._reply(session_id, effect_id, provider, request)
+            model = await self.driver.shelf.resolved(manifest.model)
+            provider = await self.driver.shelf.get(model)
+            named = replace(request, model=str(model.get("name", "")), options=model)
+            reply = await self._reply(session_id, effect_id, provider, named)
             fault("model.before_outcome")
             answer = await self._judged(session_id, manifest, offered, reply)
             await self.driver.commit(

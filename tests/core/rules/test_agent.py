@@ -101,7 +101,7 @@ def test_a_chat_model_is_read():
         (["instructions"], ["x"], "instructions"),
         (["model"], None, "model"),
         (["model"], "scripted", "model"),
-        (["model"], {"provider": "other"}, "model.provider"),
+        (["model"], {"provider": "Not a name"}, "model.provider"),
         (["model"], {"provider": "scripted", "base_url": "http://x"}, "model.base_url"),
         (["model", "script", 0, "when"], "(a+)+$", "model.script[0].when"),
         (["model", "script", 0], {"when": "x"}, "model.script[0].steps"),
