@@ -30,14 +30,17 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
     },
+    "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
-        "studio.core.faults", "studio.core.keys", "studio.core.tokens", "studio.core.verbs",
+        "studio.core.faults", "studio.core.keys", "studio.core.tokens", "studio.core.talks",
+        "studio.core.verbs",
     },
     "studio.core.runtime": {"studio.core.verbs"},
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
-        "studio.core.clock", "studio.core.faults", "studio.core.schemas", "studio.core.work",
+        "studio.core.clock", "studio.core.faults", "studio.core.schemas", "studio.core.talks",
+        "studio.core.work",
     },
     "studio.core.worker": {
         "studio.core.store", "studio.core.providers", "studio.core.tools", "studio.core.clock",

@@ -10,6 +10,7 @@ from studio.core.rules.errors import Invalid, NotFound, TooLarge
 from studio.core.rules.session import Session
 from studio.core.store.db import Db
 from studio.core.store.journal import Journal, Receipt
+from studio.core.talks import Talks
 from studio.core.tokens import Tokens, hashed
 
 REASON_CHARACTERS = 4_000
@@ -20,6 +21,7 @@ class Verbs:
 
     def __init__(self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock) -> None:
         self.db, self.journal, self.tokens, self.clock = db, journal, tokens, clock
+        self.talks = Talks(journal)
 
 
 def reason(text: str) -> str:

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.core.faults import fault
-from studio.core.rules import access, messages
+from studio.core.rules import access, messages, requests, session
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
+from studio.core.rules.context import Said
 from studio.core.rules.errors import Invalid, NotFound, TooLarge
 from studio.core.rules.session import Session
-from studio.core.store import agents
+from studio.core.store import agents, listings
 from studio.core.verbs import parts
 from studio.core.verbs.parts import Verbs
 
@@ -42,6 +43,26 @@ class Stopped:
     turn_id: str
     ran: tuple[str, ...]
     unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The request that a message would send to the model, before anything is recorded or sent.
+
+    `digest` is what `model.requested` records as `request_hash` when exactly this is sent; None
+    when no worker has listed the agent's tools yet. `listed` (ms, UTC) is when one did; `tools` are
+    then as `store.listings` keeps them.
+    """
+
+    session_id: str
+    provider: str
+    model: str
+    instructions: str
+    messages: tuple[Said, ...]
+    tools: tuple[dict[str, Any], ...]
+    output_schema: Any
+    listed: int | None
+    digest: str | None
 
 
 class SessionVerbs(Verbs):
@@ -100,6 +121,48 @@ class SessionVerbs(Verbs):
             return messages.accept(session, turn_id=turn_id, text=text, by=person.id)
 
         return Sent(**await self._message(person, session_id, rule, turn_id, "send", key, [text]))
+
+    async def preview_message(self, person: Person, session_id: str, text: str) -> Preview:
+        """What sending this message would ask the model. Refused as sending it would be.
+
+        Nothing is recorded, so nothing is there that a worker could take up and send.
+        """
+        access.needs(person, "operator", "preview a message")
+        text = _message(text)
+        found = await self.journal.session(session_id)
+        if found is None:
+            raise NotFound("There is no such session.", code="session.not_found")
+        parts.visible(person, found)
+        (event,) = messages.accept(found, turn_id=self.clock.new_id("trn"), text=text, by=person.id)
+        now = self.clock.now()
+        fact = e.Fact(
+            session_id=session_id, seq=found.seq + 1, position=0, id="", time=now,
+            actor=person.actor, evidence=event.EVIDENCE, event=event,
+        )  # fmt: skip
+        return await self._preview(session.apply(found, fact))
+
+    async def _preview(self, then: Session) -> Preview:
+        agent, listing = await self.db.read(
+            lambda conn: (
+                agents.get(conn, then.agent, then.agent_version),
+                listings.get(conn, then.agent, then.agent_version),
+            )
+        )
+        assert agent is not None, "a session is pinned to a version that exists"
+        manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
+        said, talk = await self.talks.of(then)
+        tools = listing.tools if listing else ()
+        digest = requests.digest(
+            model=manifest.model, instructions=manifest.instructions, talk=talk,
+            tools=[(tool["name"], tool["hash"]) for tool in tools],
+            output_schema=manifest.output_schema,
+        )  # fmt: skip
+        return Preview(
+            session_id=then.id, provider=str(manifest.model.get("provider", "")),
+            model=str(manifest.model.get("name", "")), instructions=manifest.instructions,
+            messages=said, tools=tools, output_schema=manifest.output_schema,
+            listed=listing.time if listing else None, digest=digest if listing else None,
+        )  # fmt: skip
 
     async def deny_and_send(
         self, person: Person, session_id: str, text: str, *, reason: str = "",

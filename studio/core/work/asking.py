@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
+    Message,
+    ProposedCall,
     Provider,
     ProviderError,
     Reply,
@@ -16,14 +18,14 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, ids, replies, turn
+from studio.core.rules import contents, context, replies, requests, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Session
 from studio.core.store import policies
+from studio.core.talks import Talks
 from studio.core.tools.tool import Offered
 from studio.core.work import judge
 from studio.core.work.hold import Hold
-from studio.core.work.talks import Talks
 
 if TYPE_CHECKING:
     from studio.core.work.driver import Driver
@@ -67,11 +69,11 @@ class Asking:
         self, session: Session, manifest: agents_rule.Manifest, offered: Offered
     ) -> tuple[Request, str]:
         """The request, and its digest."""
-        messages, talk = await self._talks.of(session)
+        said, talk = await self._talks.of(session)
         request = Request(
             model=str(manifest.model.get("name", "")),
             instructions=manifest.instructions,
-            messages=messages,
+            messages=tuple(_message(one) for one in said),
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
                 for name, tool in offered.tools.items()
@@ -79,8 +81,12 @@ class Asking:
             output_schema=manifest.output_schema,
             options=manifest.model,
         )
-        tools = [[name, tool.spec.hash] for name, tool in offered.tools.items()]
-        return request, ids.digest([request.model, request.instructions, talk, tools])
+        digest = requests.digest(
+            model=manifest.model, instructions=manifest.instructions, talk=talk,
+            tools=[(name, tool.spec.hash) for name, tool in offered.tools.items()],
+            output_schema=manifest.output_schema,
+        )  # fmt: skip
+        return request, digest
 
     async def _think(
         self, hold: Hold, effect_id: str, manifest: agents_rule.Manifest, offered: Offered,
@@ -165,3 +171,13 @@ class Asking:
             text=contents.of_text(reply.text), usage=reply.usage, stop=reply.stop, calls=calls,
             output=output, bad_output=bad,
         )  # fmt: skip
+
+
+def _message(said: context.Said) -> Message:
+    calls = tuple(
+        ProposedCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
+    )
+    return Message(
+        role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
+        failed=said.failed,
+    )  # fmt: skip

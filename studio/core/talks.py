@@ -7,8 +7,8 @@ cost of a step does not grow with the window.
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from studio.core.providers.provider import Message, ProposedCall
 from studio.core.rules import contents, context, ids
+from studio.core.rules.context import Said
 from studio.core.rules.events import Content
 from studio.core.rules.session import Session, Turn
 from studio.core.store.journal import Journal
@@ -20,26 +20,26 @@ KEPT_CHARACTERS = 32 * 1024 * 1024
 class Part:
     """The talk of one turn. `size` is characters, about."""
 
-    messages: tuple[Message, ...]
+    said: tuple[Said, ...]
     digest: str
     size: int
 
 
 class Talks:
-    """The talks of the sessions that a worker moves."""
+    """The talks of the sessions that a process moves or shows."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._parts: OrderedDict[str, Part] = OrderedDict()
         self._size = 0
 
-    async def of(self, session: Session) -> tuple[tuple[Message, ...], str]:
-        """The messages of the turns in the window, and one digest over all of them."""
+    async def of(self, session: Session) -> tuple[tuple[Said, ...], str]:
+        """What is said in the turns of the window, and one digest over all of it."""
         parts = [await self._past(turn) for turn in session.past]
         if session.turn is not None:
             parts.append(await self._render(session.turn))
-        messages = tuple(message for part in parts for message in part.messages)
-        return messages, ids.digest([part.digest for part in parts])
+        said = tuple(one for part in parts for one in part.said)
+        return said, ids.digest([part.digest for part in parts])
 
     async def _past(self, turn: Turn) -> Part:
         part = self._parts.get(turn.id)
@@ -53,26 +53,15 @@ class Talks:
 
     async def _render(self, turn: Turn) -> Part:
         whole = await self._whole(turn.message)
-        said = context.of_turn(turn, whole)
-        messages = tuple(_message(item) for item in said)
+        said = tuple(context.of_turn(turn, whole))
         plain = [
-            [m.role, m.text, [[c.id, c.name, c.arguments] for c in m.calls], m.call_id]
-            for m in messages
+            [one.role, one.text, [[c.id, c.name, c.arguments] for c in one.calls], one.call_id]
+            for one in said
         ]
-        size = sum(len(message.text) for message in messages)
-        return Part(messages=messages, digest=ids.digest(plain), size=size + 512 * len(messages))
+        size = sum(len(one.text) for one in said)
+        return Part(said=said, digest=ids.digest(plain), size=size + 512 * len(said))
 
     async def _whole(self, message: Content) -> str:
         """The full text of a person's message, also when it is too long to stand in a fact."""
         raw = await self._journal.blob(message.hash) if message.stored else None
         return contents.words(message) if raw is None else raw.decode("utf-8", "surrogatepass")
-
-
-def _message(said: context.Said) -> Message:
-    calls = tuple(
-        ProposedCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
-    )
-    return Message(
-        role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
-        failed=said.failed,
-    )  # fmt: skip
