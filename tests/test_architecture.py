@@ -21,8 +21,10 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.providers": {
         "studio.core.rules", "studio.core.schemas", "studio.core.providers", "studio.core.faults",
     },
+    "studio.core.network": {"studio.core.network", "studio.core.faults"},
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
+        "studio.core.network",
     },
     "studio.core.projections": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",

@@ -159,7 +159,12 @@ async def _empty(talk: Talk, asked: Asked, rest: str, entry: dict[str, Any]) -> 
 
 
 async def _away(talk: Talk, asked: Asked, rest: str, entry: dict[str, Any]) -> None:
-    await talk.answer(b"", int(rest or "302"), location="/elsewhere")
+    to = dict(asked.query).get("to", "/elsewhere")
+    await talk.answer(b"", int(rest or "302"), location=to)
+
+
+async def _round(talk: Talk, asked: Asked, rest: str, entry: dict[str, Any]) -> None:
+    await talk.answer(b"", 307, location=asked.path)
 
 
 async def _noise(talk: Talk, asked: Asked, rest: str, entry: dict[str, Any]) -> None:
@@ -167,6 +172,7 @@ async def _noise(talk: Talk, asked: Asked, rest: str, entry: dict[str, Any]) -> 
 
 
 ANSWERS: dict[str, Answer] = {
+    "round": _round,
     "away": _away,
     "cut": _cut,
     "deep": _deep,

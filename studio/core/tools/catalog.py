@@ -12,18 +12,22 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from studio.core.network.resolver import Rules
 from studio.core.rules import ids
 from studio.core.tools import http, offers, platform
-from studio.core.tools.connector import Connector
 from studio.core.tools.mcp.connection import Connection, Down, Server
 from studio.core.tools.plugins import Plugins
 from studio.core.tools.servers import BadServer, Source, server
 from studio.core.tools.tool import Gap, Offered, Tool
 
+if TYPE_CHECKING:
+    from studio.core.network.connector import Connector
+
 KEPT_OFFERS = 256
 IDLE_SECONDS = 900.0
+WAY_OUT = "studio.core.network.connector"  # its libraries take a moment to load
 SDK = ("mcp.client.client", "mcp.client.streamable_http", "mcp.client.subscriptions")
 
 
@@ -47,7 +51,8 @@ class LiveCatalog:
     def __init__(
         self, plugins: Plugins, settings: Mapping[str, str], allow: frozenset[str], data: Path
     ) -> None:
-        self._plugins, self._settings, self._allow, self._data = plugins, settings, allow, data
+        self._plugins, self._settings, self._data = plugins, settings, data
+        self._rules = Rules.of(allow)
         self._connections: dict[str, Connection] = {}
         self._ending: set[Connection] = set()
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -71,7 +76,7 @@ class LiveCatalog:
             for connection in connections:
                 group.create_task(connection.close())
         if self._connector is not None:
-            await self._connector.close()
+            await self._connector.aclose()
 
     async def _found(self, manifest: Mapping[str, Any]) -> Offered:
         gaps = list[Gap]()
@@ -109,11 +114,10 @@ class LiveCatalog:
             found.append(http.HttpTool(described, await self._way_out()))
         return found
 
-    async def _way_out(self) -> Connector:
+    async def _way_out(self) -> "Connector":
+        loaded = await asyncio.to_thread(importlib.import_module, WAY_OUT)
         if self._connector is None:
-            await asyncio.to_thread(importlib.import_module, "httpx")
-        if self._connector is None:
-            self._connector = Connector(self._allow)
+            self._connector = loaded.Connector(self._rules)
         return self._connector
 
     def _sources(self, manifest: Mapping[str, Any], gaps: list[Gap]) -> Iterable[Source]:
@@ -161,7 +165,7 @@ class LiveCatalog:
         secret = self._settings
         key = ids.digest([source.entry, str(source.folder), sorted(source.secrets(secret))])
         if key not in self._connections:
-            self._connections[key] = Connection(described, self._allow)
+            self._connections[key] = Connection(described, self._rules)
         return self._connections[key]
 
     def _let_idle_go(self) -> None:

@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
 
 from studio.core import schemas
+from studio.core.network import hosts
+from studio.core.network.resolver import Refused, Unresolved
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
-from studio.core.tools import addresses, strict
-from studio.core.tools.connector import Connector, Sent
+from studio.core.tools import strict
 from studio.core.tools.tool import Kit, Result, ToolError, ToolSpec
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
+
+    from studio.core.network.connector import Connector, Sent
 
 LARGEST_ANSWER = 8 * 1024 * 1024
 QUOTED_CHARACTERS = 300
@@ -78,7 +81,7 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
         schema=schema,
         origin=Origin(kind="http"),
         hash=ids.digest({"kind": "http", **{name: tool.get(name) for name in told}}),
-        destination=f"{method} {url}",
+        destination=f"{method} {hosts.shown(url)}",
         output_schema=output,
         read_only=bool(tool.get("read_only", method == "GET")),
         repeatable=bool(tool.get("repeatable", False)),
@@ -90,15 +93,8 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
 
 
 def _check_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as wrong:
-        raise BadTool(f"Its URL cannot be read: {wrong}.") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        raise BadTool("Its URL is not an http or https address.")
-    if "{" in parts.netloc or parts.username is not None or parts.fragment:
-        raise BadTool("Its URL may have parameters only in path and query, and no user.")
+    if wrong := hosts.url_problem(url):
+        raise BadTool(f"Its URL {wrong}")
 
 
 def headers(value: Any, settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -129,19 +125,21 @@ def opened(given: Mapping[str, Any], settings: Mapping[str, str]) -> str:
 class HttpTool:
     """A described request that can be sent."""
 
-    def __init__(self, tool: Described, connector: Connector) -> None:
+    def __init__(self, tool: Described, connector: "Connector") -> None:
         self.spec = tool.spec
         self._tool, self._connector = tool, connector
 
     async def call(self, arguments: Any, kit: Kit) -> Result:
         """Send it once; every way it can fail is a ToolError that says whether it may have run."""
+        from studio.core.network.connector import Sent
+
         request = self._request(arguments, kit)
         sent = Sent()
         try:
             async with asyncio.timeout(self._seconds(kit)):
                 async with self._connector.send(request, sent) as response:
                     body = await self._read(response)
-        except (addresses.Refused, addresses.Unresolved) as wrong:
+        except (Refused, Unresolved) as wrong:
             raise self._broken(sent, "tool.unreachable", str(wrong)) from None
         except TimeoutError:
             raise self._broken(sent, "tool.timeout", "No answer came in time.") from None
@@ -150,7 +148,7 @@ class HttpTool:
             raise self._broken(sent, "tool.unreachable", words) from None
         return self._result(response, body)
 
-    def _request(self, arguments: Any, kit: Kit) -> "httpx.Request":
+    def _request(self, arguments: Any, kit: Kit) -> "httpx2.Request":
         if not isinstance(arguments, dict):
             raise _bad_arguments("The arguments are not an object.")
         url, rest = _expand(self._tool.url, arguments)
@@ -164,29 +162,29 @@ class HttpTool:
         }
         return self._built(url, rest, headers)
 
-    def _built(self, url: str, rest: dict[str, Any], headers: dict[str, str]) -> "httpx.Request":
-        import httpx
+    def _built(self, url: str, rest: dict[str, Any], headers: dict[str, str]) -> "httpx2.Request":
+        import httpx2
 
         method = self._tool.method
         try:
             if method in _WITH_BODY:
                 headers.setdefault("content-type", "application/json")
                 body = json.dumps(rest, allow_nan=False).encode()
-                return httpx.Request(method, url, headers=headers, content=body)
-            full = httpx.URL(url).copy_merge_params(_query(rest)) if rest else httpx.URL(url)
-            return httpx.Request(method, full, headers=headers)
-        except (httpx.InvalidURL, ValueError) as wrong:
+                return httpx2.Request(method, url, headers=headers, content=body)
+            full = httpx2.URL(url).copy_merge_params(_query(rest)) if rest else httpx2.URL(url)
+            return httpx2.Request(method, full, headers=headers)
+        except (httpx2.InvalidURL, ValueError) as wrong:
             raise _bad_arguments(f"No request can be made of these arguments: {wrong}.") from None
 
     def _seconds(self, kit: Kit) -> float:
         return min(self.spec.timeout, kit.deadline - time.monotonic())
 
     def _errors(self) -> tuple[type[Exception], ...]:
-        import httpx
+        import httpx2
 
-        return (httpx.HTTPError, httpx.StreamError)
+        return (httpx2.HTTPError, httpx2.StreamError)
 
-    async def _read(self, response: "httpx.Response") -> bytes:
+    async def _read(self, response: "httpx2.Response") -> bytes:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise self._unsure("tool.bad_result", "The answer is packed, which was not asked for.")
         body = bytearray()
@@ -198,7 +196,7 @@ class HttpTool:
                 raise self._unsure("tool.too_large", words)
         return bytes(body)
 
-    def _result(self, response: "httpx.Response", body: bytes) -> Result:
+    def _result(self, response: "httpx2.Response", body: bytes) -> Result:
         status = response.status_code
         if 200 <= status < 300:
             result = self._tool_result(response, body)
@@ -206,7 +204,7 @@ class HttpTool:
             return result
         raise self._refusal(status, response, body)
 
-    def _tool_result(self, response: "httpx.Response", body: bytes) -> Result:
+    def _tool_result(self, response: "httpx2.Response", body: bytes) -> Result:
         try:
             result = read(response.headers.get("content-type", ""), body)
         except strict.NotJson as wrong:
@@ -228,7 +226,7 @@ class HttpTool:
                 result=value,
             )  # fmt: skip
 
-    def _refusal(self, status: int, response: "httpx.Response", body: bytes) -> ToolError:
+    def _refusal(self, status: int, response: "httpx2.Response", body: bytes) -> ToolError:
         told = self._tool.mask.value(_told(response.headers.get("content-type", ""), body))
         words = _words(told)
         if status >= 500:
@@ -241,12 +239,11 @@ class HttpTool:
                 "tool.refused", f"The server refused it ({status}).{words}",
                 settled=status not in _UNSETTLED, result=told,
             )  # fmt: skip
-        return ToolError(
-            "tool.redirected",
-            f"The server answered {status} and points elsewhere; that is not followed.",
-        )
+        where = _elsewhere(response)
+        words = f"The server answered {status} and points {where}; that is not followed."
+        return ToolError("tool.redirected", words)
 
-    def _broken(self, sent: Sent, code: str, words: str) -> ToolError:
+    def _broken(self, sent: "Sent", code: str, words: str) -> ToolError:
         if sent.begun:
             return self._unsure(code, words)
         return ToolError(code, f"{words} Nothing was sent.", settled=True)
@@ -329,6 +326,17 @@ def _query(arguments: Mapping[str, Any]) -> list[tuple[str, str | int | float | 
                 text = item if isinstance(item, str) else json.dumps(item)
                 found.append((name, text.encode("utf-8", "replace").decode()))
     return found
+
+
+def _elsewhere(response: "httpx2.Response") -> str:
+    """Where a redirect points, without what may be secret in its path and query."""
+    import httpx2
+
+    try:
+        url = response.request.url.join(response.headers["location"])
+    except (KeyError, ValueError, httpx2.InvalidURL):
+        return "elsewhere"
+    return f"to {url.scheme}://{url.host}" if url.host else "elsewhere"
 
 
 def _words(told: Any) -> str:

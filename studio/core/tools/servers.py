@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from studio.core.network import hosts
 from studio.core.rules.events import Origin
 from studio.core.tools import http, strict
 from studio.core.tools.mcp.connection import Server
@@ -63,7 +63,12 @@ def server(source: Source, settings: Mapping[str, str], data: Path) -> Server:
             url = str(entry.get("url", ""))
             headers = _headers(entry, url, settings)
             return Server(
-                name=name, destination=url, timeout=timeout, url=url, headers=headers, mask=mask
+                name=name,
+                destination=hosts.shown(url),
+                timeout=timeout,
+                url=url,
+                headers=headers,
+                mask=mask,
             )
     except http.BadTool as wrong:
         raise BadServer(f"{name}: {wrong}") from None
@@ -91,9 +96,8 @@ def _launch(source: Source, settings: Mapping[str, str], data: Path) -> Launch:
 
 
 def _headers(entry: Mapping[str, Any], url: str, settings: Mapping[str, str]) -> dict[str, str]:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username is not None:
-        raise BadServer(f"{entry.get('name')}: its “url” is not an http or https address.")
+    if wrong := hosts.url_problem(url):
+        raise BadServer(f"{entry.get('name')}: its “url” {wrong}")
     return http.headers(entry.get("headers", {}), settings)[0]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from studio.core.network.connector import Connector
+from studio.core.network.resolver import Rules
 from studio.core.tools import http
-from studio.core.tools.connector import Connector
 from studio.core.tools.tool import Kit, Result, ToolError
 from tests.standins.receiver import Receiver, receiver
 
@@ -26,9 +27,9 @@ def server(tmp_path_factory) -> Iterator[Receiver]:
 
 @pytest.fixture
 async def connector(server) -> AsyncIterator[Connector]:
-    found = Connector(frozenset({server.url.removeprefix("http://")}))
+    found = Connector(Rules.of([server.url.removeprefix("http://")]))
     yield found
-    await found.close()
+    await found.aclose()
 
 
 def kit(seconds: float = 10) -> Kit:
@@ -257,21 +258,30 @@ async def test_a_packed_answer_is_not_unpacked(failure):
     assert (await failure("/zip")).code == "tool.bad_result"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_not_followed(failure, server, status):
+@pytest.mark.parametrize("status", [301, 302, 303])
+async def test_a_redirect_that_would_change_the_request_is_not_followed(failure, server, status):
     error = await failure(f"/away/{status}")
 
     assert error.code == "tool.redirected"
     assert server.lines()[-1]["path"] == f"/away/{status}"
 
 
+@pytest.mark.parametrize("status", [301, 307])
+async def test_a_redirect_elsewhere_is_named_and_not_followed(failure, status):
+    to = "http://secret.example:81/x?token=1"
+
+    error = await failure(f"/away/{status}?to={to}", method="GET")
+
+    assert "points to http://secret.example; that is not followed" in error.message
+
+
 async def test_a_place_that_is_not_public_is_not_reached(server):
-    strict = Connector(frozenset())
+    strict = Connector(Rules.of([]))
     before = len(server.lines())
 
     with pytest.raises(ToolError, match=r"loopback.*Nothing was sent") as caught:
         await tool(strict, server.url + "/x").call({}, kit())
-    await strict.close()
+    await strict.aclose()
 
     assert (caught.value.settled, caught.value.maybe_ran) == (True, False)
     assert len(server.lines()) == before
@@ -284,13 +294,13 @@ async def test_a_name_that_turns_to_loopback_after_the_check_is_not_followed(ser
         asked.append(host)
         return ["192.0.2.1"] if len(asked) == 1 else ["127.0.0.1"]
 
-    connector = Connector(frozenset(), rebinding)
+    connector = Connector(Rules.of([], rebinding))
     before = len(server.lines())
     port = server.url.rpartition(":")[2]
     for _ in range(3):
         with pytest.raises(ToolError, match="may not reach"):
             await tool(connector, f"http://rebind.example:{port}/x").call({}, kit())
-    await connector.close()
+    await connector.aclose()
 
     assert len(asked) == 3
     assert len(server.lines()) == before
@@ -301,20 +311,20 @@ async def test_a_vetted_name_is_reached_at_its_address_under_its_own_name(server
         return ["127.0.0.2", "127.0.0.1"]
 
     port = int(server.url.rpartition(":")[2])
-    connector = Connector(frozenset({f"names.example:{port}"}), lookup)
+    connector = Connector(Rules.of([f"names.example:{port}"], lookup))
 
     result = await tool(connector, f"http://names.example:{port}/echo").call({}, kit())
-    await connector.close()
+    await connector.aclose()
 
     assert result.value["host"] == f"names.example:{port}"
 
 
 async def test_nobody_there_means_nothing_was_sent():
-    connector = Connector(frozenset({"127.0.0.1:9"}))
+    connector = Connector(Rules.of(["127.0.0.1:9"]))
 
     with pytest.raises(ToolError) as caught:
         await tool(connector, "http://127.0.0.1:9/x").call({}, kit())
-    await connector.close()
+    await connector.aclose()
 
     assert (caught.value.code, caught.value.settled) == ("tool.unreachable", True)
 
@@ -331,10 +341,10 @@ async def test_tls_asks_for_the_name_and_not_for_the_address():
 
     server = await asyncio.start_server(greeted, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    connector = Connector(frozenset({f"names.example:{port}"}), lookup)
+    connector = Connector(Rules.of([f"names.example:{port}"], lookup))
     with pytest.raises(ToolError) as caught:
         await tool(connector, f"https://names.example:{port}/x").call({}, kit())
-    await connector.close()
+    await connector.aclose()
     server.close()
 
     assert b"names.example" in hello

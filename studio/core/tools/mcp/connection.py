@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from studio.core.network.resolver import Rules
 from studio.core.tools import strict
 from studio.core.tools.mcp.stdio import Ears, Launch, stdio
 
@@ -43,10 +44,10 @@ class Server:
 class Connection:
     """The one connection to a server. `generation` grows whenever its tools may have changed."""
 
-    def __init__(self, server: Server, allow: frozenset[str]) -> None:
+    def __init__(self, server: Server, rules: Rules) -> None:
         self.server = server
         self.generation, self.used = 0, time.monotonic()
-        self._allow = allow
+        self._rules = rules
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._stop = asyncio.Event()
@@ -198,7 +199,7 @@ class Connection:
 
         from studio.core.tools.mcp import streamable
 
-        http = streamable.client(self.server.headers, self._allow)
+        http = streamable.client(self.server.headers, self._rules)
         await stack.enter_async_context(http)
         return streamable_http_client(
             self.server.url, http_client=http, max_sse_event_size=streamable.LARGEST_ANSWER

@@ -10,22 +10,22 @@ from typing import Any
 
 import httpx2
 
-from studio.core.tools import addresses
-from studio.core.tools.connector import CONNECT_SECONDS, Sent
+from studio.core.network.connector import Connector, Sent
+from studio.core.network.resolver import Refused, Rules, Unresolved
+from studio.core.network.wire import CONNECT_SECONDS
 from studio.core.tools.mcp.errors import BROKE, NOT_SENT, SESSION_ENDED
 
 LARGEST_ANSWER = 8 * 1024 * 1024
-_PORTS = {"http": 80, "https": 443}
 
 
 class TooLarge(httpx2.StreamError):
     """The answer is over what is kept."""
 
 
-def client(headers: Mapping[str, str], allow: frozenset[str]) -> httpx2.AsyncClient:
+def client(headers: Mapping[str, str], rules: Rules) -> httpx2.AsyncClient:
     """An HTTP client for one server."""
     return httpx2.AsyncClient(
-        transport=_Vetted(allow),
+        transport=_Told(Connector(rules)),
         headers={**headers, "accept-encoding": "identity", "user-agent": "operator-studio"},
         timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
         follow_redirects=False,
@@ -33,26 +33,21 @@ def client(headers: Mapping[str, str], allow: frozenset[str]) -> httpx2.AsyncCli
     )
 
 
-class _Vetted(httpx2.AsyncBaseTransport):
-    """Connects to addresses that were vetted; no connection is used twice."""
+class _Told(httpx2.AsyncBaseTransport):
+    """Turns what goes wrong with a POST into an answer to it, and bounds what comes back."""
 
-    def __init__(self, allow: frozenset[str]) -> None:
-        self._allow = allow
-        self._inner = httpx2.AsyncHTTPTransport(
-            limits=httpx2.Limits(max_keepalive_connections=0, max_connections=None),
-            trust_env=False,
-        )
+    def __init__(self, connector: Connector) -> None:
+        self._inner = connector
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        sent, url = Sent(), request.url
+        sent = Sent()
+        request.extensions = {**request.extensions, "trace": sent.trace}
         try:
-            response = await self._send(request, sent)
-        except (addresses.Refused, addresses.Unresolved, httpx2.TransportError) as wrong:
+            response = await self._inner.handle_async_request(request)
+        except (Refused, Unresolved, httpx2.TransportError) as wrong:
             if request.method != "POST":
                 raise httpx2.ConnectError(str(wrong)) from wrong
             return _broken(sent, wrong)
-        finally:
-            request.url = url
         if request.method == "POST":
             return await _answered(request, response)
         return response
@@ -60,23 +55,9 @@ class _Vetted(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def _send(self, request: httpx2.Request, sent: Sent) -> httpx2.Response:
-        host, port = request.url.host, request.url.port or _PORTS[request.url.scheme]
-        found = await addresses.vetted(host, port, self._allow)
-        more = {"trace": sent.trace, "sni_hostname": host}
-        request.extensions = {**request.extensions, **more}
-        for address in found[:-1]:
-            request.url = request.url.copy_with(host=address)
-            try:
-                return await self._inner.handle_async_request(request)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                continue
-        request.url = request.url.copy_with(host=found[-1])
-        return await self._inner.handle_async_request(request)
-
 
 def _broken(sent: Sent, wrong: Exception) -> httpx2.Response:
-    known = isinstance(wrong, addresses.Refused | addresses.Unresolved)
+    known = isinstance(wrong, Refused | Unresolved)
     words = str(wrong) if known else f"The connection failed: {type(wrong).__name__}."
     return _error(503, BROKE if sent.begun else NOT_SENT, words)
 
