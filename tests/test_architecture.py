@@ -15,6 +15,7 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.schemas": {"studio.core.rules", "studio.core.schemas"},
     "studio.core.clock": {"studio.core.rules"},
     "studio.core.faults": set(),
+    "studio.core.pdf": set(),
     "studio.core.keys": set(),
     "studio.core.tokens": {"studio.core.rules"},
     "studio.core.store": {"studio.core.rules", "studio.core.store", "studio.core.faults"},
@@ -35,13 +36,14 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
-        "studio.core.faults", "studio.core.keys", "studio.core.tokens", "studio.core.talks",
-        "studio.core.verbs",
+        "studio.core.faults", "studio.core.keys", "studio.core.pdf", "studio.core.tokens",
+        "studio.core.talks", "studio.core.verbs",
     },
     "studio.core.runtime": {"studio.core.verbs"},
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
-        "studio.core.clock", "studio.core.faults", "studio.core.schemas", "studio.core.talks",
+        "studio.core.clock", "studio.core.faults", "studio.core.pdf", "studio.core.schemas",
+        "studio.core.talks",
         "studio.core.work",
     },
     "studio.core.worker": {

@@ -39,6 +39,7 @@ _WRITTEN = _PUSHED | {"draft", "panel"}
 REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.SessionStarted: _MOVES,
     e.MessageAccepted: _PUSHED | {"composer", "panel"},
+    e.ArtifactSaved: frozenset({"panel"}),
     e.TurnStarted: _MOVES | {"composer"},
     e.ModelRequested: _MOVES,
     e.ModelReplied: _WRITTEN,

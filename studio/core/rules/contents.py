@@ -8,8 +8,9 @@ from studio.core.rules import ids
 from studio.core.rules.events import Content
 
 INLINE_BYTES = 32 * 1024
-HEAD_CHARACTERS = 6_000
-TAIL_CHARACTERS = 2_000
+HEAD_BYTES = 4 * 1024
+TAIL_BYTES = 1024
+STUB_BYTES = 512
 
 
 def of(value: Any) -> Content:
@@ -38,15 +39,34 @@ def parse(raw: bytes, content: Content) -> Any:
     return json.loads(text) if content.media == "application/json" else text
 
 
+def fits(content: Content) -> bool:
+    """Whether the whole may stand in a fact."""
+    return content.size <= (INLINE_BYTES if content.room is None else content.room)
+
+
 def shorten(content: Content) -> Content:
-    """The same Content without its bytes when they are large: head and tail stay."""
-    if content.stored or content.size <= INLINE_BYTES:
+    """The same Content without its bytes when they are large: head and tail stay.
+
+    Where there is no room for both, as in a step with many large results, a stub of 512 bytes does.
+    """
+    if content.stored or fits(content):
         return content
-    text = data(content).decode("utf-8", "surrogatepass")
+    raw, room = data(content), content.room
+    has_room = room is None or room >= HEAD_BYTES + TAIL_BYTES
+    head, tail = (HEAD_BYTES, TAIL_BYTES) if has_room else (STUB_BYTES, 0)
     return Content(
-        hash=content.hash, size=content.size, media=content.media, stored=True,
-        head=text[:HEAD_CHARACTERS], tail=text[-TAIL_CHARACTERS:],
+        hash=content.hash, size=content.size, media=content.media, stored=True, room=room,
+        head=_text(raw[:head]), tail=_text(raw[len(raw) - tail :]),
     )  # fmt: skip
+
+
+def _text(some: bytes) -> str:
+    """The text of some bytes out of a whole, without the letters that are cut at its ends."""
+    try:
+        return some.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        begin = next((at for at, byte in enumerate(some[:4]) if byte & 0xC0 != 0x80), 0)
+        return some[begin:].decode("utf-8", "ignore")
 
 
 def words(content: Content) -> str:

@@ -25,6 +25,7 @@ class Content:
     `value` is the whole when `stored` is false. When `stored` is true the bytes (canonical JSON, or
     the raw text when `media` is not `application/json`) lie in the blob store under `hash`, and
     `head` and `tail` (text) are what a reader sees. `size` is bytes, `hash` SHA-256 in hex.
+    `room` is set when fewer bytes than usual may stand in the fact.
     """
 
     hash: str
@@ -34,6 +35,19 @@ class Content:
     stored: bool = False
     head: str = ""
     tail: str = ""
+    room: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRef:
+    """One version of an artifact, as a message or a call refers to it; never its bytes."""
+
+    artifact_id: str
+    version: int
+    name: str
+    media: str
+    size: int
+    hash: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +157,33 @@ class MessageAccepted(Event):
     number: int
     text: Content
     by: str
+    files: tuple[FileRef, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactSaved(Event):
+    """A version of an artifact was kept; its bytes lie in the store under `hash`.
+
+    `source` says how: a person's `upload`, saved by the `agent`, or a part of a call's `result`.
+    `by` is a person's id, the agent's name or the tool's. `width` and `height` are pixels; they and
+    `pages` are 0 when unknown. The message or the outcome that refers to it follows at once.
+    """
+
+    TYPE: ClassVar[str] = "artifact.saved"
+    ACTOR: ClassVar[str] = "maker"
+    artifact_id: str
+    version: int
+    name: str
+    media: str
+    size: int
+    hash: str
+    source: Literal["upload", "agent", "result"]
+    by: str
+    turn_id: str | None = None
+    effect_id: str | None = None
+    width: int = 0
+    height: int = 0
+    pages: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,6 +347,7 @@ class CallSucceeded(Event):
     turn_id: str
     effect_id: str
     result: Content
+    files: tuple[FileRef, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,6 +364,7 @@ class CallFailed(Event):
     message: str
     settled: bool = False
     result: Content | None = None
+    files: tuple[FileRef, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,6 +71,7 @@ class Call:
     message: str = ""
     closed_by: str = ""
     settled: bool = False
+    files: tuple[e.FileRef, ...] = ()
 
     @property
     def is_final(self) -> bool:
@@ -133,6 +134,7 @@ class Turn:
     code: str = ""
     active: int = 0
     active_since: int | None = None
+    files: tuple[e.FileRef, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -219,7 +221,9 @@ def apply(session: Session, fact: e.Fact) -> Session:
             )  # fmt: skip
         case e.MessageAccepted() as f:
             past = _window(session)
-            opened = Turn(id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at)
+            opened = Turn(
+                id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at, files=f.files
+            )
             return replace(session, turns=f.number, turn=opened, past=past)
         case e.WaitOpened(kind="uncertain") as f:
             session = _unsettled(session, f)
@@ -281,10 +285,11 @@ def _turn(turn: Turn, fact: e.Fact) -> Turn:
             return _with(turn, replace(call, state="started", key=f.key, sends=f.send))
         case e.CallSucceeded() as f:
             call = turn.calls[f.effect_id]
-            return _with(turn, replace(call, state="succeeded", result=f.result))
+            return _with(turn, replace(call, state="succeeded", result=f.result, files=f.files))
         case e.CallFailed() as f:
             call = replace(turn.calls[f.effect_id], state="failed", message=f.message, code=f.code)
-            return _with(turn, replace(call, result=f.result, settled=f.settled))
+            call = replace(call, result=f.result, settled=f.settled, files=f.files)
+            return _with(turn, call)
         case e.CallDenied() as f:
             call = replace(turn.calls[f.effect_id], state="denied", message=f.reason)
             return _with(turn, replace(call, closed_by=f.by))

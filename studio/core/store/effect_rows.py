@@ -46,6 +46,7 @@ END_CALL = (
     "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, settled = ?, ended_at = ? "
     "WHERE id = ?"
 )
+KEEP_FILES = "UPDATE effects SET files = ? WHERE id = ?"
 LOSE_CALL = (
     "UPDATE effects SET state = 'uncertain', message = ?, settled = 0, ended_at = ? WHERE id = ?"
 )
@@ -118,10 +119,12 @@ def _call(changes: Changes, after: Session, fact: Fact) -> None:
         case e.CallSucceeded() as f:
             row: Row = ("succeeded", codec.value(f.result), "", "", 0, at, f.effect_id)
             changes.update(END_CALL, row)
+            _files(changes, f)
         case e.CallFailed() as f:
             result = codec.value(f.result) if f.result is not None else None
             said = (result, plain(f.code), plain(f.message), int(f.settled))
             changes.update(END_CALL, ("failed", *said, at, f.effect_id))
+            _files(changes, f)
         case e.CallDenied() as f:
             row = ("denied", None, "", plain(f.reason), 0, at, f.effect_id)
             changes.update(END_CALL, row)
@@ -130,6 +133,12 @@ def _call(changes: Changes, after: Session, fact: Fact) -> None:
             changes.update(END_CALL, row)
         case _:
             pass
+
+
+def _files(changes: Changes, f: e.CallSucceeded | e.CallFailed) -> None:
+    if f.files:
+        files = codec.text([vars(ref) for ref in f.files])
+        changes.update(KEEP_FILES, (files, f.effect_id))
 
 
 def _proposed(after: Session, f: e.CallProposed, fact: Fact) -> Row:

@@ -290,7 +290,7 @@ def _spilled(conn: sa.Connection, event: Event, at: int) -> Event:
     """The event, with its large contents moved to the blobs."""
     for name in codec.contents_of(type(event)):
         content = getattr(event, name)
-        if content is not None and content.size > contents.INLINE_BYTES and not content.stored:
+        if content is not None and not content.stored and not contents.fits(content):
             event = replace(event, **{name: blobs.keep(conn, content, at)})  # type: ignore[type-var]
     return event
 
@@ -310,6 +310,8 @@ def _actor(session: Session, event: Event, actor: str | None) -> str:
             return actor or "runtime"
         case "agent":
             return f"agent:{session.agent}"
+        case "maker":
+            return actor or ("runtime" if event.source == "result" else f"agent:{session.agent}")  # type: ignore[attr-defined]
         case "tool":
             return f"tool:{_tool(session, event)}"
         case _:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from studio.core.rules import events as e
 from studio.core.rules.events import Fact
 from studio.core.rules.session import Session, Turn, apply
-from studio.core.store import codec, raw
+from studio.core.store import artifacts, codec, raw
 from studio.core.store.changes import Changes, Row, find_turn, plain
 from studio.core.store.effect_rows import follow as follow_effects
 from studio.core.store.facts import facts as facts_of
@@ -54,7 +54,10 @@ INSERT_POLICY = "INSERT INTO policies (version, rules, by, note, time) VALUES (?
 INSERT_KEY = "INSERT INTO keys (id, name, role, hash, by, made) VALUES (?, ?, ?, ?, ?, ?)"
 REVOKE_KEY = "UPDATE keys SET revoked = ? WHERE id = ?"
 
-DERIVED = ("sessions", "turns", "effects", "waits", "agents", "policies", "keys", "checkpoints")
+DERIVED = (
+    "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents",
+    "policies", "keys", "checkpoints",
+)  # fmt: skip
 OTHERS = ("agents", "policy", "people")
 
 
@@ -63,6 +66,7 @@ def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence
     changes = Changes()
     _follow_turns(changes, before, after, facts)
     follow_effects(changes, after, facts)
+    artifacts.follow(changes, after.id, facts)
     _follow_session(conn, changes, before, after, facts)
     changes.carry_out(conn)
 

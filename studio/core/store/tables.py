@@ -1,8 +1,9 @@
 """The whole schema on one page. Times are milliseconds since 1970, UTC, in BIGINT.
 
-Three families: the truth (`events`, `blobs`), what is derived from it and can be rebuilt
-(`sessions turns effects waits agents policies keys checkpoints`), and what is bookkeeping of its
-own (`positions wakes workers receipts sign_ins spent listings key_uses`).
+Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
+be rebuilt (`sessions turns effects waits artifacts artifact_versions agents policies keys
+checkpoints`), and what is bookkeeping of its own (`positions wakes workers receipts uploads
+sign_ins spent listings key_uses`).
 """
 
 import sqlalchemy as sa
@@ -61,6 +62,24 @@ blobs = sa.Table(
     _text("media"),
     sa.Column("data", sa.LargeBinary, nullable=False),
     _time("time", nullable=False),
+)
+
+files = sa.Table(  # bytes of any size; those of a file that is not whole have no hash yet
+    "files",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("hash", sa.Text, nullable=True, unique=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    _time("time", nullable=False),  # when it was last sent
+    sa.Index("files_time", "time"),
+)
+
+pieces = sa.Table(  # of 1 MiB each, the last one shorter
+    "pieces",
+    metadata,
+    sa.Column("file_id", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
 )
 
 positions = sa.Table(  # one row; its lock orders every commit that appends facts
@@ -186,6 +205,7 @@ effects = sa.Table(  # one row for every model attempt and every call
     sa.Column("reasoning_tokens", sa.BigInteger, nullable=True),  # a part of the output tokens
     sa.Column("cost", sa.Float, nullable=True),
     sa.Column("settled", sa.SmallInteger, nullable=False, server_default="0"),
+    _text("files", server_default="[]"),  # JSON list of FileRef: what it left behind
     sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact
     sa.Index("effects_session", "session_id", "seq"),
     sa.Index("effects_turn", "turn_id"),
@@ -232,6 +252,48 @@ waits = sa.Table(
     sa.Index("waits_effect", "effect_id"),
     sa.Index("waits_closed", "closed", "id"),
 )  # fmt: skip
+
+artifacts = sa.Table(  # files that were kept, each as its newest version is
+    "artifacts",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("session_id"),
+    _text("name"),
+    _text("source"),  # upload agent result
+    _time("made", nullable=False),
+    sa.Column("latest", sa.Integer, nullable=False),
+    _text("media"),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    _text("hash"),
+    _text("by"),
+    _maybe("turn_id"),
+    _maybe("effect_id"),
+    _time("saved", nullable=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact
+    sa.Index("artifacts_session", "session_id", "seq"),
+    sa.Index("artifacts_name", "session_id", "name"),
+)
+
+artifact_versions = sa.Table(
+    "artifact_versions",
+    metadata,
+    sa.Column("artifact_id", sa.Text, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    _text("session_id"),
+    _text("media"),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    _text("hash"),
+    _text("source"),
+    _text("by"),
+    _maybe("turn_id"),
+    _maybe("effect_id"),
+    sa.Column("width", sa.Integer, nullable=False),  # pixels, 0 when unknown
+    sa.Column("height", sa.Integer, nullable=False),
+    sa.Column("pages", sa.Integer, nullable=False),
+    _time("time", nullable=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Index("artifact_versions_hash", "hash"),
+)
 
 agents = sa.Table(
     "agents",
@@ -308,6 +370,22 @@ receipts = sa.Table(
     _text("request"),  # SHA-256 of what was asked
     _text("answer"),  # JSON of what was answered
     _time("time", nullable=False),
+)
+
+uploads = sa.Table(  # what a person sent and no message carries yet
+    "uploads",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("by"),  # the actor
+    _text("name"),
+    _text("media"),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    _text("hash"),
+    sa.Column("width", sa.Integer, nullable=False),
+    sa.Column("height", sa.Integer, nullable=False),
+    sa.Column("pages", sa.Integer, nullable=False),
+    _time("time", nullable=False),
+    sa.Index("uploads_hash", "hash"),
 )
 
 sign_ins = sa.Table(

@@ -2,11 +2,11 @@
 
 import sqlalchemy as sa
 
-from studio.core.store import raw
+from studio.core.store import files, raw, uploads
 from studio.core.store.db import Db
 
 DAY = 86_400_000
-RECEIPTS, TOKENS, SIGN_INS = 7 * DAY, 2 * DAY, 30 * DAY
+RECEIPTS, TOKENS, SIGN_INS, UPLOADS = 7 * DAY, 2 * DAY, 30 * DAY, DAY
 BATCH = 1_000
 
 SWEEPS = (
@@ -14,6 +14,7 @@ SWEEPS = (
      "(SELECT scope, key FROM receipts WHERE time < ? LIMIT ?)", RECEIPTS),
     ("DELETE FROM spent WHERE id IN (SELECT id FROM spent WHERE time < ? LIMIT ?)", TOKENS),
     ("DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE seen < ? LIMIT ?)", SIGN_INS),
+    (uploads.SWEEP, UPLOADS),
 )  # fmt: skip
 
 
@@ -21,7 +22,8 @@ def sweep(conn: sa.Connection, now: int) -> int:
     """Take away a batch of what is too old; how many rows went.
 
     Receipts answer a repeated command for seven days, used tokens are remembered until long after
-    they would have run out, sign-ins for thirty days after they were last seen.
+    they would have run out, sign-ins for thirty days after they were last seen, uploads that no
+    message carries for a day.
     """
     return sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)
 
@@ -29,4 +31,7 @@ def sweep(conn: sa.Connection, now: int) -> int:
 async def sweep_all(db: Db, now: int) -> None:
     """Take away everything that is too old, a batch a transaction."""
     while await db.touch(lambda conn: sweep(conn, now)):
+        pass
+    # in the one line of all writes, so that nobody refers to a file while it goes
+    while await db.record(lambda conn: files.sweep(conn, now - UPLOADS)):
         pass

@@ -1,6 +1,7 @@
 """Content: a value with its hash and size; a large one keeps head and tail, and its bytes apart."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_shortened_content_keeps_hash_size_head_and_tail() -> None:
     assert (short.hash, short.size, short.media) == (whole.hash, whole.size, "text/plain")
     assert short.head.startswith("head")
     assert short.tail.endswith("tail")
-    assert len(short.head) + len(short.tail) == 8_000
+    assert len(short.head) + len(short.tail) == 5 * 1024
 
 
 def test_shortening_twice_changes_nothing() -> None:
@@ -81,9 +82,27 @@ def test_words_of_what_is_large_say_how_much_is_left_out() -> None:
 
     words = contents.words(short)
 
-    assert f"[… 64,000 of 80,000 bytes left out, sha256 {short.hash} …]" in words
-    assert words.startswith("é" * 6_000)
-    assert words.endswith("é" * 2_000)
+    assert f"[… 74,880 of 80,000 bytes left out, sha256 {short.hash} …]" in words
+    assert words.startswith("é" * 2_048 + "\n")
+    assert words.endswith("\n" + "é" * 512)
+
+
+def test_a_letter_that_is_cut_at_an_end_is_left_out() -> None:
+    short = contents.shorten(contents.of_text("x" + "é" * 40_000 + "y"))
+
+    assert (short.head, short.tail) == ("x" + "é" * 2_047, "é" * 511 + "y")
+
+
+def test_where_there_is_no_room_a_stub_does() -> None:
+    short = contents.shorten(replace(contents.of_text("x" * 2_000), room=1_000))
+
+    assert (short.stored, short.head, short.tail) == (True, "x" * 512, "")
+
+
+def test_what_fits_its_room_stays() -> None:
+    whole = replace(contents.of_text("x" * 1_000), room=1_000)
+
+    assert contents.shorten(whole) is whole
 
 
 def test_bytes_of_a_stored_content_are_not_here() -> None:
@@ -93,7 +112,7 @@ def test_bytes_of_a_stored_content_are_not_here() -> None:
         contents.data(short)
 
 
-@pytest.mark.parametrize("cut", [5_999, 6_000])
+@pytest.mark.parametrize("cut", [4_093, 4_094, 4_095, 4_096])
 def test_halves_of_surrogate_pairs_in_a_large_text_do_not_break_its_words(cut: int) -> None:
     text = "x" * cut + "\ud83d" + "y" * INLINE_BYTES
 

@@ -40,6 +40,7 @@ class Teller:
     running: set[str] = field(default_factory=set)
     position: int = 0
     told: list[Append] = field(default_factory=list)
+    kept: dict[str, int] = field(default_factory=dict)  # newest version of each artifact
 
     def record(self, events: list[e.Event] | tuple[e.Event, ...], actor: str | None = None) -> None:
         """Append and fold."""
@@ -218,7 +219,21 @@ def _stop(t: Teller) -> None:
         t.record(messages.stop(t.session, by="bob", reason="enough"), "bob")
 
 
+def _artifact(t: Teller) -> None:
+    """A person or the agent keeps a file, or a new version of one."""
+    number = t.random.choice((1, 1, 2))
+    artifact_id = f"art_{ids.core(t.session.id)}{number}"
+    version = t.kept[artifact_id] = t.kept.get(artifact_id, 0) + 1
+    source: e.Any = "upload" if number == 1 else "agent"
+    turn_id = t.session.turn.id if t.session.turn is not None and t.chance(0.5) else None
+    saved = e.ArtifactSaved(
+        artifact_id=artifact_id, version=version, name=f"file\x00{number}.txt", media="text/plain",
+        size=7 * version, hash=f"{version:064x}", source=source, by="alice", turn_id=turn_id,
+    )  # fmt: skip
+    t.record([saved], "alice" if source == "upload" else None)
+
+
 MOVES: tuple[Callable[[Teller], None], ...] = (
     _message, _worker, _worker, _worker, _worker, _worker, _model, _model, _model, _outcome,
-    _outcome, _outcome, _decision, _decision, _stop,
+    _outcome, _outcome, _decision, _decision, _stop, _artifact,
 )  # fmt: skip

@@ -1,9 +1,21 @@
 """What is swept, and what stays."""
 
-from studio.core.store import people, raw, upkeep
+from studio.core.rules.files import Found
+from studio.core.store import people, raw, upkeep, uploads
 from tests.core.store.conftest import Store
 
 NOW = 1_800_000_000_000
+
+
+async def test_uploads_that_no_message_carries_go_after_a_day(store: Store) -> None:
+    found = Found(media="text/plain", size=1, hash="0" * 64)
+    for name, age in (("old", upkeep.DAY + 1), ("new", upkeep.DAY - 1)):
+        upload = uploads.Upload(id=f"upl_{name}", name=name, found=found, time=NOW - age)
+        await store.db.touch(lambda conn, it=upload: uploads.add(conn, "alice", it))
+
+    await upkeep.sweep_all(store.db, NOW)
+
+    assert await store.every("SELECT id FROM uploads") == [("upl_new",)]
 
 
 async def test_old_receipts_tokens_and_sign_ins_go_and_fresh_ones_stay(store: Store) -> None:

@@ -11,11 +11,14 @@ def upgrade() -> None:
     """Make every table, then what SQLAlchemy has no words for."""
     _events()
     _blobs()
+    _files()
     _positions()
     _sessions()
     _turns()
     _effects()
     _waits()
+    _artifacts()
+    _uploads()
     _agents()
     _policies()
     _keys()
@@ -76,6 +79,81 @@ def _blobs() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.Column("time", sa.BigInteger(), nullable=False),
     )
+
+
+def _files() -> None:
+    op.create_table(
+        "files",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("hash", sa.Text(), nullable=True, unique=True),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("files_time", "files", ["time"])
+    op.create_table(
+        "pieces",
+        sa.Column("file_id", sa.Text(), primary_key=True),
+        sa.Column("number", sa.Integer(), primary_key=True, autoincrement=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
+    )
+
+
+def _artifacts() -> None:
+    op.create_table(
+        "artifacts",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("made", sa.BigInteger(), nullable=False),
+        sa.Column("latest", sa.Integer(), nullable=False),
+        sa.Column("media", sa.Text(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=True),
+        sa.Column("effect_id", sa.Text(), nullable=True),
+        sa.Column("saved", sa.BigInteger(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("artifacts_session", "artifacts", ["session_id", "seq"])
+    op.create_index("artifacts_name", "artifacts", ["session_id", "name"])
+    op.create_table(
+        "artifact_versions",
+        sa.Column("artifact_id", sa.Text(), primary_key=True),
+        sa.Column("version", sa.Integer(), primary_key=True, autoincrement=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("media", sa.Text(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("turn_id", sa.Text(), nullable=True),
+        sa.Column("effect_id", sa.Text(), nullable=True),
+        sa.Column("width", sa.Integer(), nullable=False),
+        sa.Column("height", sa.Integer(), nullable=False),
+        sa.Column("pages", sa.Integer(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("artifact_versions_hash", "artifact_versions", ["hash"])
+
+
+def _uploads() -> None:
+    op.create_table(
+        "uploads",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("media", sa.Text(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("width", sa.Integer(), nullable=False),
+        sa.Column("height", sa.Integer(), nullable=False),
+        sa.Column("pages", sa.Integer(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("uploads_hash", "uploads", ["hash"])
 
 
 def _positions() -> None:
@@ -212,6 +290,7 @@ def _effects() -> None:
         sa.Column("reasoning_tokens", sa.BigInteger(), nullable=True),
         sa.Column("cost", sa.Float(), nullable=True),
         sa.Column("settled", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("files", sa.Text(), nullable=False, server_default="[]"),
         sa.Column("seq", sa.BigInteger(), nullable=False),
     )
     op.create_index("effects_proposed", "effects", ["proposed_at"])

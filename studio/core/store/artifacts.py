@@ -1,0 +1,87 @@
+"""Artifacts: rows of files that were kept, and of their versions, as facts made them."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from studio.core.rules import events as e
+from studio.core.rules.events import Fact, FileRef
+from studio.core.rules.files import Found, Given
+from studio.core.store import raw
+from studio.core.store.changes import Changes, plain
+
+INSERT = (
+    "INSERT INTO artifacts (id, session_id, name, source, made, latest, media, size, hash, by, "
+    "turn_id, effect_id, saved, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+UPDATE = (
+    "UPDATE artifacts SET latest = ?, media = ?, size = ?, hash = ?, by = ?, turn_id = ?, "
+    "effect_id = ?, saved = ? WHERE id = ?"
+)
+INSERT_VERSION = (
+    "INSERT INTO artifact_versions (artifact_id, version, session_id, media, size, hash, source, "
+    "by, turn_id, effect_id, width, height, pages, time, seq) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+ONE = (
+    "SELECT a.name, v.version, v.media, v.size, v.hash, v.width, v.height, v.pages "
+    "FROM artifacts a JOIN artifact_versions v ON v.artifact_id = a.id "
+    "WHERE a.id = ? AND a.session_id = ? AND v.version = coalesce(?, a.latest)"
+)
+BY_NAME = (
+    "SELECT id, latest FROM artifacts WHERE session_id = ? AND name = ? AND source = 'agent' "
+    "ORDER BY seq LIMIT 1"
+)
+LATEST = "SELECT latest FROM artifacts WHERE id = ? AND session_id = ?"
+
+
+def follow(changes: Changes, session_id: str, facts: Sequence[Fact]) -> None:
+    """The rows of the artifacts that these facts tell of."""
+    for fact in facts:
+        f = fact.event
+        if not isinstance(f, e.ArtifactSaved):
+            continue
+        if f.version == 1:
+            changes.insert(
+                INSERT,
+                (f.artifact_id, session_id, plain(f.name), f.source, fact.time, 1, f.media, f.size,
+                 f.hash, plain(f.by), f.turn_id, f.effect_id, fact.time, fact.seq),
+            )  # fmt: skip
+        else:
+            changes.update(
+                UPDATE,
+                (f.version, f.media, f.size, f.hash, plain(f.by), f.turn_id, f.effect_id,
+                 fact.time, f.artifact_id),
+            )  # fmt: skip
+        changes.insert(
+            INSERT_VERSION,
+            (f.artifact_id, f.version, session_id, f.media, f.size, f.hash, f.source,
+             plain(f.by), f.turn_id, f.effect_id, f.width, f.height, f.pages, fact.time, fact.seq),
+        )  # fmt: skip
+
+
+def find(
+    conn: sa.Connection, session_id: str, artifact_id: str, version: int | None
+) -> Given | None:
+    """A version (without one the newest) of an artifact of this very session."""
+    row = raw.one(conn, ONE, (artifact_id, session_id, version))
+    if row is None:
+        return None
+    name, number, media, size, hash, width, height, pages = row
+    ref = FileRef(
+        artifact_id=artifact_id, version=number, name=name, media=media, size=size, hash=hash
+    )
+    found = Found(media=media, size=size, hash=hash, width=width, height=height, pages=pages)
+    return Given(ref=ref, found=found)
+
+
+def named(conn: sa.Connection, session_id: str, name: str) -> tuple[str, int] | None:
+    """The artifact that the agent saved under this name, and its newest version."""
+    row = raw.one(conn, BY_NAME, (session_id, plain(name)))
+    return None if row is None else (row[0], row[1])
+
+
+def latest(conn: sa.Connection, session_id: str, artifact_id: str) -> int | None:
+    """The newest version of an artifact of this very session."""
+    row = raw.one(conn, LATEST, (artifact_id, session_id))
+    return None if row is None else int(row[0])
