@@ -104,6 +104,7 @@ class Sessions(Resource):
     calls = Verb(sessions.calls)
     call = Verb(sessions.call)
     send = Verb(sessions.send)
+    preview = Verb(sessions.preview)
     deny_and_send = Verb(sessions.deny_and_send)
     cancel = Verb(sessions.cancel)
 
@@ -162,6 +163,7 @@ class AsyncSessions(AsyncResource):
     calls = AsyncVerb(sessions.calls)
     call = AsyncVerb(sessions.call)
     send = AsyncVerb(sessions.send)
+    preview = AsyncVerb(sessions.preview)
     deny_and_send = AsyncVerb(sessions.deny_and_send)
     cancel = AsyncVerb(sessions.cancel)
 

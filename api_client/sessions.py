@@ -5,6 +5,7 @@ from api_client.shapes import (
     CallRow,
     Calls,
     Events,
+    Preview,
     Sent,
     Session,
     SessionDetail,
@@ -55,6 +56,11 @@ def call(session_id: str, call_id: str) -> Call[CallRow]:
 def send(session_id: str, text: str, *, key: str | None = None) -> Call[Sent]:
     """Send a message; it opens a turn."""
     return keyed(f"{_path(session_id)}/messages", given(text=text), key)
+
+
+def preview(session_id: str, text: str) -> Call[Preview]:
+    """The request that a message would send to the model; nothing is recorded or sent."""
+    return Call(method="POST", path=f"{_path(session_id)}/preview", body=given(text=text))
 
 
 def deny_and_send(

@@ -88,6 +88,31 @@ class Sent(TypedDict):
     turn_id: str
 
 
+class PreviewMessage(TypedDict):
+    """One message of the talk, as the model would read it."""
+
+    role: str
+    text: str
+    calls: list[dict[str, Any]]
+    call_id: str
+    name: str
+    failed: bool
+
+
+class Preview(TypedDict):
+    """The request a message would send; `digest` is None until the agent's tools were listed."""
+
+    session_id: str
+    provider: str
+    model: str
+    instructions: str
+    messages: list[PreviewMessage]
+    tools: list[dict[str, Any]]
+    output_schema: Any
+    listed: str | None
+    digest: str | None
+
+
 class Stopped(TypedDict):
     """A turn was stopped."""
 

@@ -80,6 +80,19 @@ async def send(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Sent:
     return a.take(a.Sent, sent)
 
 
+async def preview(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Preview:
+    """Say what a message would send."""
+    found = await ask.runtime.preview_message(ask.person, ask.part("id"), ask.body.text)
+    said = tuple(
+        a.take(
+            a.PreviewMessage, one,
+            calls=tuple({"id": c.id, "name": c.name, "arguments": c.arguments} for c in one.calls),
+        )
+        for one in found.messages
+    )  # fmt: skip
+    return a.take(a.Preview, found, messages=said)
+
+
 async def deny_and_send(ask: Ask[b.NoQuery, b.DenyAndSend]) -> a.Sent:
     """Deny what is held, stop the turn and send a message."""
     sent = await ask.runtime.deny_and_send(
@@ -106,7 +119,8 @@ def call_of(row: CallRow) -> a.Call:
 
 
 OF_SESSION = (
-    "show_session", "list_events", "list_calls", "send_message", "deny_and_send", "cancel_turn",
+    "show_session", "list_events", "list_calls", "preview_message", "send_message",
+    "deny_and_send", "cancel_turn",
 )  # fmt: skip
 
 
@@ -147,6 +161,11 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
         name="send_message", method="POST", path="/sessions/{id}/messages", call=send,
         gives=a.Sent, status=202, body=b.NewMessage, keyed=True, errors=(409,),
         says="Send a message; it opens a turn.",
+    ),
+    Endpoint(
+        name="preview_message", method="POST", path="/sessions/{id}/preview", call=preview,
+        gives=a.Preview, body=b.NewMessage, errors=(409,),
+        says="Read the request that a message would send to the model; nothing is recorded.",
     ),
     Endpoint(
         name="deny_and_send", method="POST", path="/sessions/{id}/deny-and-send",

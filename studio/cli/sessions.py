@@ -87,6 +87,25 @@ def send(context: Context) -> None:
             context.terminal.say(sent["turn_id"])
 
 
+def preview(context: Context) -> None:
+    """Say what a message would send to the model."""
+    with context.client() as studio:
+        found = studio.sessions.preview(context.given.id, _text(context.given.text))
+    if context.as_json:
+        context.terminal.json(found)
+        return
+    unknown = "unknown until a worker has listed the agent's tools"
+    context.terminal.pairs(
+        [
+            ("digest", found["digest"] or unknown),
+            ("model", f"{found['provider']} {found['model']}"),
+            ("instructions", f"{len(found['instructions']):,} characters"),
+            ("messages", str(len(found["messages"]))),
+            ("tools", ", ".join(str(tool["name"]) for tool in found["tools"]) or "none"),
+        ]
+    )
+
+
 def cancel(context: Context) -> None:
     """Stop the turn in hand."""
     with context.client() as studio:
@@ -200,6 +219,14 @@ COMMANDS: tuple[Command, ...] = (
             argument("--deny", metavar="REASON",
                      help="deny what is held and stop the turn first, all or nothing"),
             *FOLLOW,
+        ),
+    ),
+    Command(
+        group="sessions", name="preview",
+        says="say what a message would send to the model; nothing is recorded",
+        example='studio sessions preview ses_01… "Now the notes" --json', run=preview,
+        arguments=(
+            SESSION, argument("text", metavar="TEXT", help="the message; - reads standard input"),
         ),
     ),
     Command(

@@ -3,9 +3,19 @@
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
 from studio.core.verbs.definitions import DefinitionVerbs, Plan, Saved
 from studio.core.verbs.people import PeopleVerbs
-from studio.core.verbs.sessions import Sent, SessionVerbs, Started, Stopped
+from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
 
-__all__ = ["MISSING", "Decided", "Plan", "Runtime", "Saved", "Sent", "Started", "Stopped"]
+__all__ = [
+    "MISSING",
+    "Decided",
+    "Plan",
+    "Preview",
+    "Runtime",
+    "Saved",
+    "Sent",
+    "Started",
+    "Stopped",
+]
 
 
 class Runtime(SessionVerbs, DecisionVerbs, DefinitionVerbs, PeopleVerbs):

@@ -3,7 +3,7 @@
 from starlette.routing import Route
 
 from studio.web import auth, live, static
-from studio.web.pages import agents, approvals, calls, demo, home, keys, policy, sessions
+from studio.web.pages import agents, approvals, calls, demo, home, keys, policy, previews, sessions
 
 
 def _get(path: str, page: object) -> Route:
@@ -32,6 +32,7 @@ routes = [
     _get("/sessions/{session_id}/composer", sessions.composing),
     _get("/sessions/{session_id}/panel", sessions.panel),
     _post("/sessions/{session_id}/messages", sessions.send),
+    _post("/sessions/{session_id}/preview", previews.show),
     _post("/sessions/{session_id}/stop", sessions.stop),
     _get("/calls/{effect_id}", calls.show),
     _get("/calls/{effect_id}/{part}", calls.download),

@@ -42,6 +42,17 @@ async def test_a_session_may_begin_without_a_message(studio: Studio):
     assert detail["turn"] is None
 
 
+async def test_a_message_is_previewed_and_nothing_is_recorded(studio: Studio):
+    session_id = await studio.session()
+    before = await studio.client("bob").sessions.show(session_id)
+
+    preview = await studio.client("bob").sessions.preview(session_id, "say hi")
+
+    assert preview["messages"][-1]["text"] == "say hi"
+    assert preview["digest"] is None  # no worker has listed the tools yet
+    assert await studio.client("bob").sessions.show(session_id) == before
+
+
 async def test_an_unknown_agent_is_not_found(studio: Studio):
     error = await refusal(studio.client("bob").sessions.start("nobody"))
 

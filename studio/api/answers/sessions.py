@@ -110,6 +110,37 @@ class Sent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PreviewMessage:
+    """One message of the talk, as the model would read it."""
+
+    role: Annotated[str, "user, assistant or tool."]
+    text: str
+    calls: tuple[dict[str, JSON], ...]
+    call_id: str
+    name: str
+    failed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The request a message would send to the model. Nothing was recorded or sent.
+
+    `digest` is recorded as `request_hash` when exactly this is sent; null until a worker has listed
+    the agent's tools (`listed` says when one did).
+    """
+
+    session_id: str
+    provider: str
+    model: str
+    instructions: str
+    messages: tuple[PreviewMessage, ...]
+    tools: tuple[dict[str, JSON], ...]
+    output_schema: JSON
+    listed: Time | None
+    digest: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stopped:
     """A turn was stopped. `ran` names the calls that had run, `unknown` those that were out."""
 
