@@ -21,7 +21,8 @@ ACTING = re.compile(r"\shx-(get|post|put|patch|delete|sse:connect|boost|on)\b")
 FRAME = {"title", "crumbs", "main"}
 ADA = Person(id="ada", role="admin", via="key")
 LOADED_BEFORE = {"ui.html"}
-ONLY_SOMETIMES = {"demo/index.html", "sessions/_progress.html"}  # with a demo, while a call runs
+# with a demo, while a call runs, as the answer to a form
+ONLY_SOMETIMES = {"demo/index.html", "sessions/_progress.html", "sessions/preview.html"}
 
 
 def source(name: str) -> str:
