@@ -18,7 +18,7 @@ from tests.crash import checker, places
 from tests.crash.driver import Driver
 from tests.crash.places import House, Template
 from tests.crash.scenes import RULES, SCENES, TOOLS, Stage, manifests, received
-from tests.standins.chat_model import chat_model
+from tests.standins.models import models
 from tests.standins.receiver import receiver
 
 
@@ -242,7 +242,7 @@ class Matrix:
 @contextlib.contextmanager
 def matrix(folder: Path, cluster: postgres.Cluster | None = None) -> Iterator[Matrix]:
     """The stand-ins and templates, until the block ends."""
-    with receiver(folder) as tools, chat_model() as model:
+    with receiver(folder) as tools, models() as model:
         hosts = ",".join(url.partition("//")[2].partition("/")[0] for url in (tools.url, model.url))
         yield Matrix(
             folder=folder, received=tools.log, model=model, cluster=cluster,

@@ -7,6 +7,7 @@ process until the block ends. One request a connection.
 import argparse
 import asyncio
 import contextlib
+import ssl
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -67,7 +68,9 @@ def _phrase(status: int) -> str:
 Handle = Callable[[Asked, Talk], Awaitable[None]]
 
 
-async def listen(handle: Handle, port: int = 0) -> asyncio.Server:
+async def listen(
+    handle: Handle, port: int = 0, tls: ssl.SSLContext | None = None
+) -> asyncio.Server:
     """Listen on loopback."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -81,7 +84,7 @@ async def listen(handle: Handle, port: int = 0) -> asyncio.Server:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    return await asyncio.start_server(connected, "127.0.0.1", port, limit=1 << 20)
+    return await asyncio.start_server(connected, "127.0.0.1", port, limit=1 << 20, ssl=tls)
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked:
@@ -114,13 +117,13 @@ def run(handle: Handle) -> None:
 
 
 @contextlib.contextmanager
-def served(handle: Handle) -> Iterator[int]:
+def served(handle: Handle, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Serve in a thread of this process; gives the port."""
     loop, ready, ports = asyncio.new_event_loop(), threading.Event(), list[int]()
     stop = asyncio.Event()
 
     async def serve() -> None:
-        server = await listen(handle)
+        server = await listen(handle, tls=tls)
         ports.append(server.sockets[0].getsockname()[1])
         ready.set()
         await stop.wait()

@@ -38,12 +38,21 @@ def get(port: int, path: str) -> list[dict[str, object]]:
         return found
 
 
-def test_the_chat_model_answers_and_tells_what_it_was_asked():
-    with started("tests.standins.chat_model") as port:
-        body = post(port, "/v1/chat/completions", {"model": "normal", "stream": True})
+@pytest.mark.parametrize(
+    "path,end",
+    [
+        ("/v1/chat/completions", b"data: [DONE]"),
+        ("/v1/messages", b'data: {"type": "message_stop"}'),
+        ("/v1/responses", b"event: response.completed"),
+    ],
+)
+def test_the_models_answer_and_tell_what_they_were_asked(path, end):
+    question = {"model": "normal", "stream": True}
+    with started("tests.standins.models") as port:
+        body = post(port, path, question)
 
         assert b"stand-in" in body
-        assert body.rstrip().endswith(b"[DONE]")
+        assert end in body
         assert [line["ended"] for line in get(port, "/_log")] == ["whole"]
 
 

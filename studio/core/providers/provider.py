@@ -49,11 +49,23 @@ class FilePart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class State:
+    """What a provider wants back unchanged with its reply: signed thinking, encrypted reasoning.
+
+    `owner` says who may have it: one provider at one address and one family of models. `items` are
+    that provider's own, JSON; nobody else looks into them and no person is shown them.
+    """
+
+    owner: str
+    items: tuple[Any, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Message:
     """One message of the talk.
 
-    `user`: text and files. `assistant`: text and calls. `tool`: text is the result of call
-    `call_id`.
+    `user`: text and files. `assistant`: text, calls and the state that came with them. `tool`:
+    text is the result of call `call_id`.
     """
 
     role: Literal["user", "assistant", "tool"]
@@ -63,18 +75,19 @@ class Message:
     name: str = ""
     failed: bool = False
     files: tuple[FilePart, ...] = ()
+    state: State | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One model call. `options` is the `model` object of the agent's manifest, whole."""
+    """One model call. `options` is the resolved `model` object, whole; it may hold a `Key`."""
 
     model: str
     instructions: str
     messages: tuple[Message, ...]
     tools: tuple[ToolOffer, ...] = ()
     output_schema: Mapping[str, Any] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     traceparent: str | None = None
 
 
@@ -86,27 +99,52 @@ class TextDelta:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ThinkingDelta:
+    """A piece of the model's thinking, or nothing while it thinks unseen. It is never recorded.
+
+    `is_summary` says that the provider wrote it for people; it comes whole in the reply.
+    """
+
+    text: str = ""
+    is_summary: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reply:
-    """The whole answer; the last thing of the stream."""
+    """The whole answer, the calls it asks for, what it took and why it stopped; comes last.
+
+    `stop` is `end`, `calls`, `length`, or the provider's own word. `summary` is what the provider
+    wrote for people about the thinking, if anything.
+    """
 
     text: str
     calls: tuple[ProposedCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     stop: str = "end"
+    state: State | None = None
+    summary: str = ""
+
+
+Delta = TextDelta | ThinkingDelta
 
 
 class ProviderError(Exception):
     """The model call failed. `permanent` is never tried again; `retry_after` is seconds.
 
-    `message` is a plain sentence for the person; it never holds a key.
+    `message` is a plain sentence for the person, and below it the provider's own `words`; neither
+    holds a key. `begun` says that the answer had begun to come, so that it may have been billed;
+    `usage` is what had been told of it by then.
     """
 
     def __init__(
-        self, code: str, message: str, *, permanent: bool, retry_after: float | None = None
-    ) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
+        self, code: str, message: str, *, permanent: bool, retry_after: float | None = None,
+        words: str = "",
+    ) -> None:  # fmt: skip
+        self.message = f"{message}\nIt says: “{words}”" if words else message
+        super().__init__(self.message)
+        self.code, self.words = code, words
         self.permanent, self.retry_after = permanent, retry_after
+        self.begun, self.usage = False, Usage()
 
 
 class Provider(Protocol):
@@ -114,7 +152,7 @@ class Provider(Protocol):
 
     name: str
 
-    def stream(self, request: Request) -> AsyncIterator[TextDelta | Reply]:
+    def stream(self, request: Request) -> AsyncIterator[Delta | Reply]:
         """Yield deltas and, last, one Reply; raise ProviderError."""
         ...
 

@@ -6,13 +6,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from studio.core.providers.chat import Chat
+from studio.core.providers import costs
+from studio.core.providers.anthropic import ADDRESS as ANTHROPIC
+from studio.core.providers.anthropic import Anthropic
+from studio.core.providers.chat import GOOGLE, Chat, Google
+from studio.core.providers.endpoint import Endpoint, Place
+from studio.core.providers.openai import ADDRESS as OPENAI
+from studio.core.providers.openai import OpenAI
 from studio.core.providers.provider import Key, Provider, ProviderError
 from studio.core.providers.scripted import Scripted
+from studio.core.rules import models
 
 DEFAULT_TIMEOUT = 120.0
-SDK = ("openai", "openai.resources.chat.completions")
-
+_KINDS: dict[str, tuple[Callable[[Place], Endpoint], str | None, tuple[str, ...]]] = {
+    "chat": (Chat, None, ("openai", "openai.resources.chat.completions")),
+    "google": (Google, GOOGLE, ("openai", "openai.resources.chat.completions")),
+    "openai": (OpenAI, OPENAI, ("openai", "openai.resources.responses")),
+    "anthropic": (Anthropic, ANTHROPIC, ("anthropic", "anthropic.resources.messages")),
+}
 
 Resolve = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
@@ -33,7 +44,7 @@ class Shelf:
     def __init__(self, settings: Mapping[str, str], resolve: Resolve = _as_it_is) -> None:
         self._settings, self._resolve = settings, resolve
         self._scripted = Scripted()
-        self._chats: dict[tuple[str, str, float], Chat] = {}
+        self._endpoints: dict[tuple[str, Place], Endpoint] = {}
 
     async def resolved(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
         """The model object with what its saved provider says; it may hold an opened key."""
@@ -44,25 +55,30 @@ class Shelf:
         kind = model.get("provider")
         if kind == "scripted":
             return self._scripted
-        elif kind == "chat":
-            return await self._chat(model)
-        raise _bad(f"There is no provider “{kind}”: it is scripted or chat.")
+        elif kind in _KINDS:
+            return await self._endpoint(str(kind), model)
+        known = ", ".join(models.PROVIDERS)
+        raise _bad(f"There is no provider “{kind}”: it is {known}, or one saved in the studio.")
 
     async def close(self) -> None:
         """Let go of every connection."""
-        chats, self._chats = list(self._chats.values()), {}
-        for chat in chats:
-            await chat.close()
+        endpoints, self._endpoints = list(self._endpoints.values()), {}
+        for endpoint in endpoints:
+            await endpoint.close()
 
-    async def _chat(self, model: Mapping[str, Any]) -> Chat:
-        place = (_address(model.get("base_url")), self._key(model), _timeout(model))
-        if place not in self._chats:
-            for module in SDK:
+    async def _endpoint(self, kind: str, model: Mapping[str, Any]) -> Endpoint:
+        made, address, modules = _KINDS[kind]
+        place = Place(
+            base_url=_address(model.get("base_url") or address),
+            key=self._key(model),
+            timeout=_timeout(model),
+        )
+        if (kind, place) not in self._endpoints:
+            for module in (*modules, costs.TABLE):
                 await asyncio.to_thread(importlib.import_module, module)
-        if place not in self._chats:
-            base_url, key, timeout = place
-            self._chats[place] = Chat(base_url=base_url, key=key, timeout=timeout)
-        return self._chats[place]
+        if (kind, place) not in self._endpoints:
+            self._endpoints[kind, place] = made(place)
+        return self._endpoints[kind, place]
 
     def _key(self, model: Mapping[str, Any]) -> str:
         key = model.get("key")
