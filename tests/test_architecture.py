@@ -13,6 +13,7 @@ STUDIO = {"studio.core", "studio.web", "studio.api", "studio.cli", "studio.demo"
 ARROWS: dict[str, set[str]] = {
     "studio.core.rules": {"studio.core.rules"},
     "studio.core.schemas": {"studio.core.rules", "studio.core.schemas"},
+    "studio.core.packages": {"studio.core.rules", "studio.core.packages"},
     "studio.core.clock": {"studio.core.rules"},
     "studio.core.faults": set(),
     "studio.core.pdf": set(),

@@ -62,6 +62,10 @@ REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.TurnCancelled: _ALL | {"draft"},
     # journals of their own, which no page follows
     e.AgentSaved: frozenset(),
+    e.PluginInstalled: frozenset(),
+    e.PluginUpdated: frozenset(),
+    e.PluginRemoved: frozenset(),
+    e.SkillSaved: frozenset(),
     e.PolicySaved: frozenset(),
     e.KeyMade: frozenset(),
     e.KeyRevoked: frozenset(),

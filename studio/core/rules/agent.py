@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from studio.core.rules import models, sources
+from studio.core.rules import models, plugins, sources
 from studio.core.rules.conditions import same
 from studio.core.rules.errors import Invalid
 from studio.core.rules.events import Limit, Limits
@@ -31,6 +31,9 @@ class Manifest:
     """An agent as it was written, checked. `data` is the whole JSON.
 
     `model`, `tools` and `servers` are JSON as in `data`; `warnings` are sentences for its author.
+    `plugins` are `name` or `name@version`. `skills` names those it is offered: `name` or
+    `plugin/name` of its plugins, `name@hash` of skills saved by content; None means all of its
+    plugins.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Manifest:
     tools: tuple[Mapping[str, Any], ...] = ()
     servers: tuple[Mapping[str, Any], ...] = ()
     plugins: tuple[str, ...] = ()
+    skills: tuple[str, ...] | None = None
     limits: Limits = field(default_factory=Limits)
     output_schema: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
@@ -61,8 +65,8 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
         words = "An agent manifest is a JSON object."
         raise Invalid(words, fields=faults.fields, code="agent.invalid")
     reader.known(
-        "name", "description", "instructions", "model", "tools", "servers", "plugins", "limits",
-        "output_schema",
+        "name", "description", "instructions", "model", "tools", "servers", "plugins", "skills",
+        "limits", "output_schema",
     )  # fmt: skip
     name = reader.text("name", most=63, needed=True) or ""
     if name and not NAME.fullmatch(name):
@@ -76,7 +80,8 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
     servers = sources.servers(reader)
     parsed = Manifest(
         name=name, description=description, instructions=instructions, model=model,
-        tools=tools, servers=servers, plugins=_plugins(reader), limits=_limits(reader),
+        tools=tools, servers=servers, plugins=_plugins(reader), skills=_skills(reader),
+        limits=_limits(reader),
         output_schema=_output_schema(reader, schema_problem),
         warnings=() if instructions else ("It has no instructions for the model.",),
         data=reader.value,
@@ -150,11 +155,23 @@ def _model(reader: Reader) -> Mapping[str, Any]:
 
 def _plugins(reader: Reader) -> tuple[str, ...]:
     names = reader.words("plugins", most=50)
-    if len(set(names)) < len(names):
+    if len({plugins.reference(name)[0] for name in names}) < len(names):
         reader.fault("plugins", "names a plugin twice.")
     for index, name in enumerate(names):
-        if not NAME.fullmatch(name):
-            reader.faults.add(f"plugins[{index}]", "is not the name of a plugin.")
+        if fault := plugins.reference_fault(name):
+            reader.faults.add(f"plugins[{index}]", fault)
+    return names
+
+
+def _skills(reader: Reader) -> tuple[str, ...] | None:
+    if not reader.has("skills"):
+        return None
+    names = reader.words("skills", most=plugins.MOST_SKILLS)
+    if len(set(names)) < len(names):
+        reader.fault("skills", "names a skill twice.")
+    for index, name in enumerate(names):
+        if fault := plugins.skill_fault(name):
+            reader.faults.add(f"skills[{index}]", fault)
     return names
 
 

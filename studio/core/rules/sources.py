@@ -17,6 +17,7 @@ RESERVED = frozenset({
     "ask_person", "wait_until", "read_artifact", "save_artifact", "load_skill",
     "read_skill_resource", "shell", "read", "write", "edit", "glob", "grep",
 })  # fmt: skip
+RESERVED_SERVERS = frozenset({"studio", "platform", "sandbox"}) | RESERVED
 # What the runtime or the connection itself writes.
 OUR_HEADERS = frozenset({
     "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
@@ -186,6 +187,10 @@ def _server(server: Reader) -> None:
     name = server.text("name", most=63, needed=True)
     if name and not SERVER.fullmatch(name):
         server.fault("name", "must begin with a letter and hold only letters, digits, _ and -.")
+    elif name and "__" in name:
+        server.fault("name", "must not hold two underscores: they part a server from its tool.")
+    elif name and name.lower() in RESERVED_SERVERS:
+        server.fault("name", "is a name that the studio keeps for itself; choose another.")
     transport = server.one_of("transport", ("stdio", "http"), needed=True)
     server.number("timeout", 0.1, 3_600)
     server.words("only", most=500)

@@ -30,6 +30,10 @@ INSERT_CALL = (
     "message, code, ruling, proposed_at, seq) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, '', '', ?, ?, ?)"
 )
+NOTE_PLUGIN = (  # as a change, so that the session's own row is there by then
+    "INSERT INTO session_plugins (plugin, first_position, session_id) "
+    "SELECT ?, first_position, id FROM sessions WHERE id = ? ON CONFLICT DO NOTHING"
+)
 SET_STATE = "UPDATE effects SET state = ? WHERE id = ?"
 EDIT_CALL = (
     "UPDATE effects SET arguments = ?, decided = ?, peek = ?, size = ?, edited_by = ? WHERE id = ?"
@@ -114,6 +118,8 @@ def _call(changes: Changes, after: Session, fact: Fact) -> None:
     match fact.event:
         case e.CallProposed() as f:
             changes.insert(INSERT_CALL, _proposed(after, f, fact))
+            if f.origin.plugin is not None:
+                changes.update(NOTE_PLUGIN, (f.origin.plugin, after.id))
         case e.CallStarted() as f:
             changes.update(SEND_CALL, (f.key, f.send, f.digest_sent, at, f.effect_id))
         case e.CallSucceeded() as f:

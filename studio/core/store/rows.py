@@ -50,15 +50,27 @@ END_TURN = "UPDATE turns SET ended = ?, code = ?, message = ? WHERE id = ?"
 INSERT_AGENT = (
     "INSERT INTO agents (name, version, manifest, digest, by, time) VALUES (?, ?, ?, ?, ?, ?)"
 )
+INSERT_PLUGIN = (
+    "INSERT INTO plugins (name, revision, version, hash, description, servers, skills, about, "
+    "changes, files, size, by, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+REMOVE_PLUGIN = (
+    "UPDATE plugins SET removed = ?, removed_by = ? "
+    "WHERE name = ? AND revision <= ? AND removed IS NULL"
+)
+INSERT_SKILL = (
+    "INSERT INTO skills (hash, name, description, requires, license, files, size, by, time) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 INSERT_POLICY = "INSERT INTO policies (version, rules, by, note, time) VALUES (?, ?, ?, ?, ?)"
 INSERT_KEY = "INSERT INTO keys (id, name, role, hash, by, made) VALUES (?, ?, ?, ?, ?, ?)"
 REVOKE_KEY = "UPDATE keys SET revoked = ? WHERE id = ?"
 
 DERIVED = (
-    "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents",
-    "policies", "keys", "checkpoints",
+    "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
+    "skills", "session_plugins", "policies", "keys", "checkpoints",
 )  # fmt: skip
-OTHERS = ("agents", "policy", "people")
+OTHERS = ("agents", "plugins", "policy", "people")
 
 
 def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence[Fact]) -> None:
@@ -72,7 +84,7 @@ def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence
 
 
 def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
-    """The rows of agents, policies and keys."""
+    """The rows of agents, plugins, skills, policies and keys."""
     changes = Changes()
     for fact in facts:
         match fact.event:
@@ -80,6 +92,16 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
                 manifest = codec.text(f.manifest)
                 row: Row = (f.name, f.version, manifest, f.digest, f.by, fact.time)
                 changes.insert(INSERT_AGENT, row)
+            case e.PluginInstalled() | e.PluginUpdated() as f:
+                changes.insert(INSERT_PLUGIN, _plugin(f, fact.time))
+            case e.PluginRemoved() as f:
+                changes.update(REMOVE_PLUGIN, (fact.time, f.by, f.name, f.revision))
+            case e.SkillSaved() as f:
+                row = (
+                    f.hash, f.name, plain(f.description), codec.text(f.requires),
+                    plain(f.license), f.files, f.size, f.by, fact.time,
+                )  # fmt: skip
+                changes.insert(INSERT_SKILL, row)
             case e.PolicySaved() as f:
                 row = (f.version, codec.text(f.rules), f.by, plain(f.note), fact.time)
                 changes.insert(INSERT_POLICY, row)
@@ -92,6 +114,14 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
             case _:
                 pass
     changes.carry_out(conn)
+
+
+def _plugin(f: e.PluginInstalled | e.PluginUpdated, at: int) -> Row:
+    changes = (f.changes if isinstance(f, e.PluginUpdated) else None) or []
+    return (
+        f.name, f.revision, f.version, f.hash, plain(f.description), codec.text(f.servers),
+        codec.text(f.skills), codec.text(f.about), codec.text(changes), f.files, f.size, f.by, at,
+    )  # fmt: skip
 
 
 # Turns --------------------------------------------------------------------------------------------

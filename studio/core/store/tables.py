@@ -1,9 +1,9 @@
 """The whole schema on one page. Times are milliseconds since 1970, UTC, in BIGINT.
 
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
-be rebuilt (`sessions turns effects waits artifacts artifact_versions agents policies keys
-checkpoints`), and what is bookkeeping of its own (`positions wakes workers receipts uploads
-sign_ins spent listings key_uses`).
+be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
+session_plugins policies keys checkpoints`), and what is bookkeeping of its own (`positions wakes
+workers receipts uploads sign_ins spent listings plugin_folders drafts key_uses`).
 """
 
 import sqlalchemy as sa
@@ -36,7 +36,7 @@ events = sa.Table(
     # INTEGER makes it SQLite's own row number: one index less to write
     sa.Column("position", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True,
               autoincrement=False),
-    _text("session_id"),  # or `agents`, `policy`, `people`: journals of the same shape
+    _text("session_id"),  # or `agents`, `plugins`, …: journals of the same shape
     sa.Column("seq", sa.BigInteger, nullable=False),
     _text("id"),
     _text("type"),
@@ -211,6 +211,9 @@ effects = sa.Table(  # one row for every model attempt and every call
     sa.Index("effects_turn", "turn_id"),
     sa.Index("effects_tool", "tool", "proposed_at"),
     sa.Index("effects_proposed", "proposed_at"),
+    sa.Index("effects_plugin", "plugin", "proposed_at", "id", "state",
+             sqlite_where=sa.text("plugin IS NOT NULL"),
+             postgresql_where=sa.text("plugin IS NOT NULL")),
     sa.Index("effects_uncertain", "state", sqlite_where=sa.text("state = 'uncertain'"),
              postgresql_where=sa.text("state = 'uncertain'")),
 )  # fmt: skip
@@ -304,6 +307,48 @@ agents = sa.Table(
     _text("digest"),
     _text("by"),
     _time("time", nullable=False),
+)
+
+plugins = sa.Table(  # one row an installed version; the newest that is not removed is in force
+    "plugins",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
+    _text("version"),
+    _text("hash"),  # of its list of files, which lies in `blobs` under it
+    _text("description"),
+    _text("servers"),  # JSON
+    _text("skills"),  # JSON, see rules/plugins.skill_data
+    _text("about"),  # JSON: license, homepage, author
+    _text("changes"),  # JSON list of {kind, words} that were shown, [] of the first
+    _count("files"),
+    _count("size"),  # bytes
+    _text("by"),
+    _time("time", nullable=False),
+    _maybe("removed_by"),
+    _time("removed"),
+)
+
+skills = sa.Table(  # saved by content, beside those that plugins bring
+    "skills",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    _text("name"),
+    _text("description"),
+    _text("requires"),  # JSON
+    _text("license"),
+    _count("files"),
+    _count("size"),
+    _text("by"),
+    _time("time", nullable=False),
+)
+
+session_plugins = sa.Table(  # which plugins' tools and skills a session called
+    "session_plugins",
+    metadata,
+    sa.Column("plugin", sa.Text, primary_key=True),
+    sa.Column("first_position", sa.BigInteger, primary_key=True, autoincrement=False),
+    _text("session_id"),
 )
 
 policies = sa.Table(
@@ -415,6 +460,34 @@ listings = sa.Table(  # what the worker's catalog last found for an agent versio
     sa.Column("version", sa.BigInteger, primary_key=True),
     _text("tools"),  # JSON list, see store/listings.py
     _text("gaps"),  # JSON list of {source, message}
+    _time("time", nullable=False),
+)
+
+plugin_folders = sa.Table(  # plugins that a worker found in folders of its machine
+    "plugin_folders",
+    metadata,
+    sa.Column("machine", sa.Text, primary_key=True),
+    sa.Column("folder", sa.Text, primary_key=True),
+    _text("name"),  # of the plugin, or of the folder when it is broken
+    _text("version"),
+    _text("hash"),
+    _text("description"),
+    _text("servers"),  # JSON
+    _text("skills"),  # JSON
+    _text("about"),  # JSON
+    _count("files"),
+    _count("size"),
+    _text("problem"),  # why it is not used, in words; "" when it is
+    _time("time", nullable=False),
+)
+
+drafts = sa.Table(  # what was sent for a plan, until it is confirmed or a day has passed
+    "drafts",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("what"),
+    _text("by"),
+    sa.Column("data", sa.LargeBinary, nullable=False),
     _time("time", nullable=False),
 )
 

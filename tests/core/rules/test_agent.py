@@ -75,6 +75,7 @@ def test_a_whole_manifest_is_read():
     assert [tool["name"] for tool in parsed.tools] == ["notify_team"]
     assert [server["name"] for server in parsed.servers] == ["ledger", "remote"]
     assert (parsed.plugins, parsed.output_schema) == (("release-kit",), {"type": "object"})
+    assert parsed.skills is None
     assert (parsed.data, parsed.warnings) == (FULL, ())
 
 
@@ -152,6 +153,13 @@ def test_a_chat_model_is_read():
         (["servers", 0, "tools"], [], "servers[0].tools"),
         (["plugins"], ["a", "a"], "plugins"),
         (["plugins"], ["../x"], "plugins[0]"),
+        (["plugins"], ["a", "a@1.0"], "plugins"),
+        (["plugins"], ["a@"], "plugins[0]"),
+        (["skills"], ["a", "a"], "skills"),
+        (["skills"], ["b", "Not a name"], "skills[1]"),
+        (["skills"], ["notes@abc"], "skills[0]"),
+        (["servers", 0, "name"], "a__b", "servers[0].name"),
+        (["servers", 0, "name"], "Studio", "servers[0].name"),
         (["limits"], {"step": 1}, "limits.step"),
         (["limits"], {"steps": 0}, "limits.steps"),
         (["limits"], {"steps": True}, "limits.steps"),
@@ -279,3 +287,12 @@ def test_a_model_without_key_and_prices_is_enough():
 
 def test_very_many_tools_are_refused_as_such():
     assert list(faults(changed(["tools"], [TOOL] * 201))) == ["tools"]
+
+
+def test_skills_are_all_of_its_plugins_or_those_that_are_named():
+    named = {**FULL, "plugins": ["kit@1.0"], "skills": ["notes", "kit/other", f"x@{'a' * 64}"]}
+
+    parsed = parse(named)
+
+    assert parsed.skills == ("notes", "kit/other", f"x@{'a' * 64}")
+    assert parse({**FULL, "skills": []}).skills == ()

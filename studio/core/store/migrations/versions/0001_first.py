@@ -20,6 +20,9 @@ def upgrade() -> None:
     _artifacts()
     _uploads()
     _agents()
+    _plugins()
+    _skills()
+    _session_plugins()
     _policies()
     _keys()
     _checkpoints()
@@ -29,6 +32,8 @@ def upgrade() -> None:
     _sign_ins()
     _spent()
     _listings()
+    _plugin_folders()
+    _drafts()
     _key_uses()
     _first_position()
     _facts_stay()
@@ -293,6 +298,13 @@ def _effects() -> None:
         sa.Column("files", sa.Text(), nullable=False, server_default="[]"),
         sa.Column("seq", sa.BigInteger(), nullable=False),
     )
+    op.create_index(
+        "effects_plugin",
+        "effects",
+        ["plugin", "proposed_at", "id", "state"],
+        sqlite_where=sa.text("plugin IS NOT NULL"),
+        postgresql_where=sa.text("plugin IS NOT NULL"),
+    )
     op.create_index("effects_proposed", "effects", ["proposed_at"])
     op.create_index("effects_session", "effects", ["session_id", "seq"])
     op.create_index("effects_tool", "effects", ["tool", "proposed_at"])
@@ -358,6 +370,51 @@ def _agents() -> None:
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("by", sa.Text(), nullable=False),
         sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _plugins() -> None:
+    op.create_table(
+        "plugins",
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("revision", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("version", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("servers", sa.Text(), nullable=False),
+        sa.Column("skills", sa.Text(), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
+        sa.Column("changes", sa.Text(), nullable=False),
+        sa.Column("files", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("size", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("removed_by", sa.Text(), nullable=True),
+        sa.Column("removed", sa.BigInteger(), nullable=True),
+    )
+
+
+def _skills() -> None:
+    op.create_table(
+        "skills",
+        sa.Column("hash", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("requires", sa.Text(), nullable=False),
+        sa.Column("license", sa.Text(), nullable=False),
+        sa.Column("files", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("size", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _session_plugins() -> None:
+    op.create_table(
+        "session_plugins",
+        sa.Column("plugin", sa.Text(), primary_key=True),
+        sa.Column("first_position", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
     )
 
 
@@ -471,6 +528,36 @@ def _listings() -> None:
         sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
         sa.Column("tools", sa.Text(), nullable=False),
         sa.Column("gaps", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _plugin_folders() -> None:
+    op.create_table(
+        "plugin_folders",
+        sa.Column("machine", sa.Text(), primary_key=True),
+        sa.Column("folder", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("version", sa.Text(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("servers", sa.Text(), nullable=False),
+        sa.Column("skills", sa.Text(), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
+        sa.Column("files", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("size", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("problem", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _drafts() -> None:
+    op.create_table(
+        "drafts",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("what", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.Column("time", sa.BigInteger(), nullable=False),
     )
 
