@@ -48,8 +48,8 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.work",
     },
     "studio.core.worker": {
-        "studio.core.store", "studio.core.providers", "studio.core.tools", "studio.core.clock",
-        "studio.core.faults", "studio.core.work",
+        "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
+        "studio.core.clock", "studio.core.faults", "studio.core.work",
     },
     "studio.web": {
         "studio.web", "studio.core.runtime", "studio.core.reader", "studio.core.rules",

@@ -11,6 +11,7 @@ from contextlib import suppress
 from studio.core.clock import Clock
 from studio.core.faults import fault
 from studio.core.providers.shelf import Shelf
+from studio.core.rules.errors import Unavailable
 from studio.core.store import upkeep, wakes
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
@@ -42,6 +43,7 @@ class Worker:
         self.driver = Driver(
             db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock
         )
+        self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
         self.presence = Presence(db, name, _ms(LEASE_SECONDS))
         self.holds: dict[str, Hold] = {}
@@ -86,9 +88,13 @@ class Worker:
                 renewed = await wakes.renew(
                     self.db, self.name, self.clock.now(), _ms(LEASE_SECONDS)
                 )
+            except Unavailable as error:
+                self.outage.began(error)
+                continue
             except Exception:
                 log.exception("The heartbeat failed; leases run out unless the next one succeeds.")
                 continue
+            self.outage.over()
             for session_id, hold in list(self.holds.items()):
                 if session_id in renewed.extended:
                     hold.good_until = asked + LEASE_SECONDS
@@ -105,6 +111,9 @@ class Worker:
             await asyncio.sleep(WATCH_SECONDS)
             try:
                 freed = await self.presence.free_dead()
+            except Unavailable as error:
+                self.outage.began(error)
+                continue
             except Exception:
                 log.exception("The other workers could not be looked at; leases still run out.")
                 continue
@@ -117,6 +126,8 @@ class Worker:
         while True:
             try:
                 await upkeep.sweep_all(self.db, self.clock.now())
+            except Unavailable as error:
+                self.outage.began(error)
             except Exception:
                 log.exception("Sweeping failed; it is tried again in an hour.")
             await asyncio.sleep(SWEEP_SECONDS)
@@ -132,10 +143,8 @@ class Worker:
             if self.clock.monotonic() >= until:
                 backlog = True
             if free > 0 and (hinted or backlog):
-                only, asked = None if backlog else hinted, self.clock.monotonic()
-                leases = await wakes.claim(
-                    self.db, self.name, free, self.clock.now(), _ms(LEASE_SECONDS), only=only
-                )
+                only = None if backlog else hinted
+                asked, leases = await self.outage.outlast(lambda: self._claim(free, only))  # noqa: B023 - awaited here
                 fault("lease.claimed") if leases else None
                 for lease in leases:
                     self._take(group, lease, asked)
@@ -148,10 +157,18 @@ class Worker:
                 async with asyncio.timeout(wait if free > 0 else POLL_SECONDS):
                     await self._wake.wait()
 
+    async def _claim(self, free: int, only: list[str] | None) -> tuple[float, list[wakes.Lease]]:
+        """Take what may move, and when it was asked for, which is what its leases run from."""
+        asked = self.clock.monotonic()
+        leases = await wakes.claim(
+            self.db, self.name, free, self.clock.now(), _ms(LEASE_SECONDS), only=only
+        )
+        return asked, leases
+
     async def _rest(self) -> float:
         """Seconds until the next known timer, at most one poll."""
         now = self.clock.now()
-        soon = await wakes.soon(self.db, now, _ms(POLL_SECONDS))
+        soon = await self.outage.outlast(lambda: wakes.soon(self.db, now, _ms(POLL_SECONDS)))
         return min([POLL_SECONDS, *((due - now) / 1000 + 0.001 for _, due in soon)])
 
     def _take(self, group: asyncio.TaskGroup, lease: wakes.Lease, asked: float) -> None:
@@ -189,6 +206,10 @@ class Worker:
             later = self.clock.now() + RETRY_MILLISECONDS
             try:
                 again = await wakes.release(self.db, hold.lease, later)
+            except Unavailable as error:
+                self.outage.began(error)
+                await asyncio.sleep(POLL_SECONDS)
+                continue
             except Exception:
                 log.exception("Session %s could not be let go yet.", hold.lease.session_id)
                 await asyncio.sleep(POLL_SECONDS)

@@ -3,7 +3,7 @@
 import pytest
 
 from studio.core.rules import errors as e
-from studio.core.store import people, raw
+from studio.core.store import people, raw, writer
 from studio.web import errors
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
@@ -70,8 +70,9 @@ async def test_words_survive_a_store_that_is_away(
 
 
 async def test_a_full_disk_is_said_on_every_page_until_something_is_written(
-    studio: Studio, alice: Visitor
+    studio: Studio, alice: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(writer, "LOOK_SECONDS", 600.0)  # not by the writer itself, meanwhile
     db = studio.story.db
     pages = await db.record(lambda conn: raw.one(conn, "PRAGMA page_count")[0])
     await db.record(lambda conn: raw.one(conn, f"PRAGMA max_page_count = {pages}"))

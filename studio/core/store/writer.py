@@ -18,6 +18,14 @@ import sqlalchemy as sa
 from studio.core.rules.errors import StudioError, Unavailable
 from studio.core.store import places, raw
 
+LOOK_SECONDS = 1.0
+LOOK, LOOK_BYTES = "look", 64 * 1024
+TAKE_ROOM = (
+    "INSERT INTO spent (id, what, by, time) VALUES (?, ?, '', 0) "
+    "ON CONFLICT (id) DO UPDATE SET what = excluded.what"
+)
+GIVE_ROOM = "DELETE FROM spent WHERE id = ?"
+
 
 @dataclass(eq=False, slots=True)
 class Item:
@@ -37,7 +45,8 @@ class Item:
 
 @dataclass(slots=True)
 class State:
-    """How the writer is, for `Db.health`. The last error stands until something is written."""
+    """How the writer is, for `Db.health`. The last error stands until something is written,
+    if need be by the writer itself."""
 
     last_error: str | None = None
     commits: int = 0
@@ -92,7 +101,7 @@ class Writer:
     def _work(self) -> None:
         going = True
         while going:
-            items = [self._queue.get()]
+            items = [self._next()]
             while len(items) < self.batch and items[-1] is not None:
                 try:
                     items.append(self._queue.get_nowait())
@@ -106,6 +115,27 @@ class Writer:
                     RuntimeError
                 ):  # the loop has ended: nobody is left to hear
                     self.loop.call_soon_threadsafe(_tell, waiting)
+
+    def _next(self) -> Item | None:
+        """The next item. While the store is broken, look now and then whether it still is."""
+        while self.state.last_error is not None:
+            try:
+                return self._queue.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                self._look()
+        return self._queue.get()
+
+    def _look(self) -> None:
+        """Write something that takes room, and take it away again."""
+        try:
+            for statement, values in ((TAKE_ROOM, (LOOK, "x" * LOOK_BYTES)), (GIVE_ROOM, (LOOK,))):
+                conn = self._begin()
+                raw.put(conn, statement, values)
+                self._end(conn, moved=False)
+        except BaseException as error:  # noqa: BLE001 - the thread outlives every failure
+            self._undo([], error)
+        else:
+            self.state.last_error = None
 
     def _commit(self, items: list[Item]) -> None:
         self.batch_number += 1

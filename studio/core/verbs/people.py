@@ -1,5 +1,6 @@
 """People and programs: sign-in links, sign-ins, application keys."""
 
+from contextlib import suppress
 from typing import cast
 
 import sqlalchemy as sa
@@ -8,7 +9,7 @@ from studio.core import keys
 from studio.core.rules import access, ids
 from studio.core.rules import events as e
 from studio.core.rules.access import Person, Role
-from studio.core.rules.errors import Denied, Invalid, NotFound, Refused
+from studio.core.rules.errors import Denied, Invalid, NotFound, Refused, Unavailable
 from studio.core.store import people
 from studio.core.tokens import hashed
 from studio.core.verbs.parts import Verbs
@@ -63,7 +64,8 @@ class PeopleVerbs(Verbs):
             return None
         now = self.clock.now()
         if row.used is None or now - row.used > USE_MILLISECONDS:
-            await self.db.touch(lambda conn: people.key_used(conn, row.id, now))
+            with suppress(Unavailable):  # a full disk keeps nobody from looking
+                await self.db.touch(lambda conn: people.key_used(conn, row.id, now))
         return Person(id=f"key:{row.name}", role=cast(Role, row.role), via="key")
 
     def link(self, person: str, role: Role) -> str:

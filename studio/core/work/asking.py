@@ -162,8 +162,8 @@ class Asking:
     async def _judged(
         self, session_id: str, manifest: agents_rule.Manifest, offered: Offered, reply: Reply
     ) -> replies.ModelAnswer:
-        session = await self.driver.journal.session(session_id)
-        policy = await self.driver.db.read(policies.current)
+        session = await self.driver.session(session_id)
+        policy = await self.driver.read(policies.current)
         name = session.agent if session is not None else manifest.name
         calls = tuple(judge.call(call, offered, policy, name) for call in reply.calls)
         output, bad = judge.output(manifest.output_schema, reply.text, done=not reply.calls)

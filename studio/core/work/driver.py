@@ -6,7 +6,8 @@ nothing is sent through the gate under a lease that may have run out.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from studio.core.clock import Clock
 from studio.core.faults import fault
@@ -14,6 +15,7 @@ from studio.core.providers.shelf import Shelf
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, turn
 from studio.core.rules import events as e
+from studio.core.rules.errors import Unavailable
 from studio.core.rules.session import Session
 from studio.core.store import agents, listings, wakes
 from studio.core.store.db import Db
@@ -22,9 +24,11 @@ from studio.core.store.journal import Committed, Journal, LeaseLost
 from studio.core.tools.tool import Catalog, Offered, Tool
 from studio.core.work.asking import Asking
 from studio.core.work.hold import Hold
+from studio.core.work.outage import Outage
 from studio.core.work.sending import Sending
 
 Rule = Callable[[Session], Sequence[e.Event]]
+T = TypeVar("T")
 
 
 class Driver:
@@ -35,6 +39,7 @@ class Driver:
     ) -> None:
         self.db, self.journal, self.feed = db, journal, feed
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
+        self.outage = Outage()
         self._asking, self._sending = Asking(self), Sending(self)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
         self._listed: dict[tuple[str, int], object] = {}
@@ -42,7 +47,7 @@ class Driver:
     async def move(self, hold: Hold) -> None:
         """Go round until nothing follows, and let go of the session."""
         session_id = hold.lease.session_id
-        session = await self.journal.session(session_id)
+        session = await self.session(session_id)
         while session is not None:
             hold.grew.clear()
             self._drop_stopped(hold, session)
@@ -57,14 +62,13 @@ class Driver:
                 session = await self._sending.send(hold, session, following.sends)
             elif hold.running:
                 await self._await_any(hold, following.until)
-                session = await self.journal.session(session_id)
+                session = await self.session(session_id)
             else:
                 fault("turn.before_release")
-                again = await wakes.release(self.db, hold.lease, following.until)
-                if again is None:
+                if not await self._release(hold, following.until):
+                    session = await self.session(session_id)
+                else:
                     return
-                hold.lease = again
-                session = await self.journal.session(session_id)
 
     def _following(self, hold: Hold) -> Rule:
         """The rule that says what is to be recorded now."""
@@ -72,10 +76,28 @@ class Driver:
         return lambda session: turn.advance(session, self.clock.now(), running).events
 
     async def commit(self, hold: Hold, rule: Rule) -> Committed:
-        """Record what a rule says, if the session is still ours."""
-        return await self.journal.commit(
-            hold.lease.session_id, rule, at=self.clock.now(), fence=hold.lease
+        """Record what a rule says, if the session is still ours; outlasts a store that is away."""
+        return await self.outage.outlast(
+            lambda: self.journal.commit(
+                hold.lease.session_id, rule, at=self.clock.now(), fence=hold.lease
+            ),
+            ready=lambda: self.clock.monotonic() < hold.good_until,  # the heartbeat came through
         )
+
+    async def session(self, session_id: str) -> Session | None:
+        """The session as it stands; outlasts a store that is away."""
+        return await self.outage.outlast(lambda: self.journal.session(session_id))
+
+    async def read(self, act: Callable[[Any], T]) -> T:
+        """Read from the store; outlasts one that is away."""
+        return await self.outage.outlast(lambda: self.db.read(act))
+
+    async def _release(self, hold: Hold, until: int | None) -> bool:
+        """Let go of the session; false when it was woken meanwhile and there is another round."""
+        again = await self.outage.outlast(lambda: wakes.release(self.db, hold.lease, until))
+        if again is not None:
+            hold.lease = again
+        return again is None
 
     async def _await_any(self, hold: Hold, until: int | None) -> None:
         """Wait for an answer, for news in the journal, or for a deadline."""
@@ -107,7 +129,7 @@ class Driver:
         """The whole value of a content."""
         if not content.stored:
             return content.value
-        raw = await self.journal.blob(content.hash)
+        raw = await self.outage.outlast(lambda: self.journal.blob(content.hash))
         assert raw is not None, "a stored content has its blob from the same transaction"
         return contents.parse(raw, content)
 
@@ -115,7 +137,7 @@ class Driver:
         """The manifest of the version that the session is pinned to."""
         key = (session.agent, session.agent_version)
         if key not in self._manifests:
-            data = await self.db.read(lambda conn: agents.get(conn, *key))
+            data = await self.read(lambda conn: agents.get(conn, *key))
             assert data is not None, "a session is pinned to a version that exists"
             self._manifests[key] = agents_rule.parse(data.manifest, schema_problem=lambda _: None)
         return self._manifests[key]
@@ -132,10 +154,11 @@ class Driver:
         gaps = [{"source": gap.source, "message": gap.message} for gap in offered.gaps]
         known = ([tool.spec.hash for tool in offered.tools.values()], gaps)
         if self._listed.get(key) != known:
-            self._listed[key] = known
             tools = [_listed(tool) for tool in offered.tools.values()]
             now = self.clock.now()
-            await self.db.touch(lambda conn: listings.save(conn, *key, tools, gaps, now))
+            with suppress(Unavailable):  # it is left the next time
+                await self.db.touch(lambda conn: listings.save(conn, *key, tools, gaps, now))
+                self._listed[key] = known
 
 
 def _still_wanted(session: Session, effect_id: str) -> bool:

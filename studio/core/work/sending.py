@@ -114,7 +114,7 @@ class Sending:
 
     async def _is_stopped(self, hold: Hold, started: e.CallStarted) -> bool:
         """The turn was stopped since the intent was recorded: then nothing more goes out."""
-        session = await self.driver.journal.session(hold.lease.session_id)
+        session = await self.driver.session(hold.lease.session_id)
         assert session is not None, "it has an intent"
         call = calls.current_call(session, started.effect_id)
         return call is None or call.state != "started"

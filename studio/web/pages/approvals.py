@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from studio.core.reader import Page, WaitRow
-from studio.core.rules.errors import Gone, Invalid, Refused, StudioError, TooLarge
+from studio.core.rules.errors import Gone, Invalid, Refused, StudioError, TooLarge, Unavailable
 from studio.core.rules.events import Choice
 from studio.core.tokens import DecisionToken
 from studio.web import arguments, errors, forms
@@ -152,7 +152,7 @@ async def decide(request: Request) -> Response:
     one = await card_of(request, wait_id, whole=bool(text(form, "whole")), typed=pairs(form))
     try:
         await _decide(request, form, **_given(one, form))
-    except (Refused, Gone, Invalid, TooLarge) as refusal:
+    except (Refused, Gone, Invalid, TooLarge, Unavailable) as refusal:
         return await _again(request, form, refusal)
     if is_swap(request):
         return await card(request)
@@ -243,7 +243,7 @@ async def _approve_edited(request: Request, form: FormData) -> Response:
         return await _drawn(request, form)
     try:
         await _decide(request, form, arguments=value)
-    except Invalid as refusal:
+    except (Invalid, Unavailable) as refusal:
         return await _drawn(request, form, refusal=refusal)
     except Refused as refusal:
         if refusal.code == "arguments.denied":

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from studio.core.rules.errors import Invalid, Unavailable
-from studio.core.store import places, raw
+from studio.core.store import places, raw, writer
 from studio.core.store.db import Db
 from tests.core.store.conftest import Store, opened
 
@@ -249,6 +249,26 @@ async def test_a_full_disk_is_said_and_recovered_from(sqlite_url: str) -> None:
 
         assert await store.one(COUNT) == (100,)
         assert store.db.health()["last_error"] is None
+
+
+async def test_a_store_that_takes_writes_again_says_so_by_itself(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit on pages is of one connection, and the next one is without."""
+    monkeypatch.setattr(writer, "LOOK_SECONDS", 0.3)
+    large = [(f"n{n}", "x" * 4_000) for n in range(100)]
+    add = "INSERT INTO spent (id, what, by, time) VALUES (?, ?, 'alice', 0)"
+    async with opened(sqlite_url) as store:
+        pages = (await store.one("PRAGMA page_count"))[0]
+        await store.db.record(lambda conn: raw.one(conn, f"PRAGMA max_page_count = {pages}"))
+        with pytest.raises(Unavailable):
+            await store.db.record(lambda conn: raw.put_many(conn, add, large))
+        assert store.db.health()["last_error"] is not None
+
+        async with asyncio.timeout(5):
+            while store.db.health()["last_error"] is not None:
+                await asyncio.sleep(0.01)
+        assert await store.one(COUNT) == (0,)
 
 
 # PostgreSQL's server ------------------------------------------------------------------------------
