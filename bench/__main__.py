@@ -7,6 +7,7 @@ import sys
 from bench.figures import table
 
 MODULES = ("start", "page", "click", "seen", "viewers", "turns", "million", "races")
+ASKED_FOR = ("peers",)  # installs other people's programs, so only by name
 
 
 def main() -> int:
@@ -14,8 +15,8 @@ def main() -> int:
     names = sys.argv[1:] or list(MODULES)
     missed = False
     for name in names:
-        if name not in MODULES:
-            print(f"There is no bench named {name}; there are {', '.join(MODULES)}.")
+        if name not in MODULES + ASKED_FOR:
+            print(f"There is no bench named {name}; there are {', '.join(MODULES + ASKED_FOR)}.")
             return 2
         figures = asyncio.run(importlib.import_module(f"bench.{name}").run())
         print(table(figures), flush=True)
