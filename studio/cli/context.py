@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from api_client import Client
 from studio.cli.terminal import Terminal
 from studio.core.rules.errors import Denied, Unknown
 from studio.settings import Settings
+
+if TYPE_CHECKING:
+    from api_client import Client
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +38,14 @@ class Context:
         """The answer is for a program."""
         return bool(self.given.json)
 
-    def client(self) -> Client:
+    def client(self) -> "Client":
         """A client of the studio that is meant.
 
         With STUDIO_API_KEY it is the one at STUDIO_URL. Without, it is this machine's own, by the
         key that its server left; that key is sent nowhere else.
         """
+        from api_client import Client  # a server starts without it
+
         settings = self.settings
         if settings.api_key:
             return Client(settings.url, key=settings.api_key)

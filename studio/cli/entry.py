@@ -5,20 +5,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-import api_client
-from studio.cli import agents, approvals, keys, server, sessions
+from studio.cli import server
 from studio.cli.command import Command, parser_of
 from studio.cli.context import Context
 from studio.cli.terminal import Terminal
 from studio.core.rules.errors import Invalid, StudioError
 
-COMMANDS: tuple[Command, ...] = (
-    *server.COMMANDS,
-    *agents.COMMANDS,
-    *sessions.COMMANDS,
-    *approvals.COMMANDS,
-    *keys.COMMANDS,
-)
 INTERRUPTED = 130
 OS_WORDS = {
     errno.EACCES: "You have no permission for it.",
@@ -33,13 +25,10 @@ OS_WORDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
     terminal = Terminal.standard(os.environ)
-    given = parser_of(COMMANDS).parse_args(argv)
+    given = parser_of(_commands(sys.argv[1:] if argv is None else argv)).parse_args(argv)
     try:
         code: int = given.run(Context(environ=os.environ, terminal=terminal, given=given)) or 0
         sys.stdout.flush()
-    except (StudioError, api_client.StudioError) as error:
-        terminal.fail(_words(error))
-        return 1
     except KeyboardInterrupt:
         terminal.fail("Stopped.")
         return INTERRUPTED
@@ -49,10 +38,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         terminal.fail(_os_words(error))
         return 1
+    except Exception as error:
+        if not isinstance(error, _told()):
+            raise
+        terminal.fail(_words(error))
+        return 1
     return code
 
 
-def _words(error: StudioError | api_client.StudioError) -> str:
+def _commands(argv: Sequence[str]) -> Sequence[Command]:
+    """The commands that `argv` may mean: a server starts without loading the client."""
+    if argv and argv[0] in {command.name for command in server.COMMANDS}:
+        return server.COMMANDS
+    from studio.cli.commands import COMMANDS
+
+    return COMMANDS
+
+
+def _told() -> tuple[type[Exception], ...]:
+    """What is a refusal and not a fault: ours, and the client's where it is loaded."""
+    client = sys.modules.get("api_client")
+    return (StudioError,) if client is None else (StudioError, client.StudioError)
+
+
+def _words(error: Exception) -> str:
     message = str(getattr(error, "message", error))
     if isinstance(error, Invalid) and error.code == "settings.invalid":
         return message  # it lists its fields already

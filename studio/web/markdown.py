@@ -5,12 +5,14 @@ Nothing in it loads anything: an image becomes its words, a link shows the host 
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import nh3
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 TAGS = {
     "p", "br", "ul", "ol", "li", "pre", "code", "blockquote", "strong", "em", "s", "hr", "a",
@@ -30,6 +32,8 @@ def markdown(text: str) -> Markup:
 
 @lru_cache(maxsize=256)
 def _cleaned(text: str) -> str:
+    import nh3
+
     reader = _reader()
     return nh3.clean(
         reader.renderer.render(_tame(reader.parse(text)), reader.options, {}),
@@ -42,13 +46,15 @@ def _cleaned(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _reader() -> MarkdownIt:
+def _reader() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # both are loaded with the first text that is shown
+
     return MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": True}).enable(
         ["table", "strikethrough"]
     )
 
 
-def _tame(tokens: list[Token]) -> list[Token]:
+def _tame(tokens: "list[Token]") -> "list[Token]":
     """Headings become paragraphs in bold, images their words, links tell their host."""
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -58,7 +64,7 @@ def _tame(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def _inline(tokens: list[Token]) -> list[Token]:
+def _inline(tokens: "list[Token]") -> "list[Token]":
     tame: list[Token] = []
     leads = ""
     for token in tokens:
@@ -74,7 +80,9 @@ def _inline(tokens: list[Token]) -> list[Token]:
     return tame
 
 
-def _text(words: str) -> Token:
+def _text(words: str) -> "Token":
+    from markdown_it.token import Token
+
     token = Token("text", "", 0)
     token.content = words
     return token

@@ -9,7 +9,7 @@ import pytest
 
 from studio import __version__
 from studio.cli.command import parser_of
-from studio.cli.entry import COMMANDS
+from studio.cli.commands import COMMANDS
 from tests.live import Live, live, run
 
 

@@ -16,12 +16,10 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from studio.core.rules import ids, patterns
-from studio.core.schemas import keywords, words
+from studio.core.schemas import DEEPEST, MOST_ERRORS, keywords, words
 
-DEEPEST = 64
 LARGEST = 1024 * 1024
 LONGEST_NAME = 4_096
-MOST_ERRORS = 20
 # A reference to nothing, or a schema without end, shows on one of these.
 PROBES: tuple[Any, ...] = (None, True, 0, "", [], {})
 

@@ -5,11 +5,11 @@ import errno
 import fcntl
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import psycopg
 import sqlalchemy as sa
 
 from studio.core.rules.errors import Invalid, StudioError, Unavailable
@@ -235,8 +235,9 @@ def in_words(error: BaseException) -> StudioError | None:
     cause = getattr(error, "orig", None) if isinstance(error, sa.exc.DBAPIError) else error
     if isinstance(cause, sqlite.Error):
         return _sqlite_in_words(cause)
-    if isinstance(cause, psycopg.Error):
-        return _postgres_in_words(cause)
+    driver = sys.modules.get("psycopg")  # loaded where the store is PostgreSQL
+    if driver is not None and isinstance(cause, driver.Error):
+        return _postgres_in_words(cause, driver)
     return None
 
 
@@ -257,7 +258,7 @@ def _sqlite_in_words(error: Any) -> StudioError | None:
     return None
 
 
-def _postgres_in_words(error: psycopg.Error) -> StudioError | None:
+def _postgres_in_words(error: Any, driver: Any) -> StudioError | None:
     state = error.sqlstate or ""
     if state == "53100":
         return full()
@@ -268,7 +269,7 @@ def _postgres_in_words(error: psycopg.Error) -> StudioError | None:
         )
     if state == "25006":
         return Unavailable("This PostgreSQL server is read-only.", code="store.read_only")
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if isinstance(error, driver.OperationalError | driver.InterfaceError):
         words = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
         return Unavailable(f"PostgreSQL cannot be reached: {words}", code="store.unreachable")
     return None

@@ -1,0 +1,12 @@
+"""Every command, those that ask a running studio over its API included."""
+
+from studio.cli import agents, approvals, keys, server, sessions
+from studio.cli.command import Command
+
+COMMANDS: tuple[Command, ...] = (
+    *server.COMMANDS,
+    *agents.COMMANDS,
+    *sessions.COMMANDS,
+    *approvals.COMMANDS,
+    *keys.COMMANDS,
+)
