@@ -1,9 +1,9 @@
 """Calls about agents."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from api_client.call import Call, Json, get, part, tag, texts
-from api_client.shapes import AgentDetail, Agents, Plan, Versions
+from api_client.shapes import AgentDetail, Agents, Plan, Plans, Versions
 
 
 def index() -> Call[Agents]:
@@ -30,3 +30,15 @@ def save(
         query=texts({"dryRun": dry_run or None}),
         headers={} if version is None else {"If-Match": tag(version)},
     )  # fmt: skip
+
+
+def save_many(
+    items: Iterable[tuple[Mapping[str, Json], int | None]], *, dry_run: bool = False
+) -> Call[Plans]:
+    """Save (manifest, version you looked at) in one transaction, all or none, or plan to."""
+    body = [
+        {"manifest": dict(manifest), **({} if version is None else {"version": version})}
+        for manifest, version in items
+    ]
+    query = texts({"dryRun": dry_run or None})
+    return Call(method="PUT", path="/v1/agents", body={"items": body}, query=query)

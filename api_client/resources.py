@@ -92,6 +92,7 @@ class Agents(Resource):
     show = Verb(agents.show)
     versions = Verb(agents.versions)
     save = Verb(agents.save)
+    save_many = Verb(agents.save_many)
 
 
 class Sessions(Resource):
@@ -151,6 +152,7 @@ class AsyncAgents(AsyncResource):
     show = AsyncVerb(agents.show)
     versions = AsyncVerb(agents.versions)
     save = AsyncVerb(agents.save)
+    save_many = AsyncVerb(agents.save_many)
 
 
 class AsyncSessions(AsyncResource):

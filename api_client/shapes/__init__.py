@@ -3,7 +3,17 @@
 A newer server may add keys; these are the ones that are promised.
 """
 
-from api_client.shapes.agents import Agent, AgentDetail, Agents, Gap, Plan, Tool, Version, Versions
+from api_client.shapes.agents import (
+    Agent,
+    AgentDetail,
+    Agents,
+    Gap,
+    Plan,
+    Plans,
+    Tool,
+    Version,
+    Versions,
+)
 from api_client.shapes.approvals import Approval, ApprovalDetail, Decided, Decision
 from api_client.shapes.calls import CallRow, Calls, Content
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
@@ -43,6 +53,7 @@ __all__ = [
     "LimitUse",
     "MadeKey",
     "Plan",
+    "Plans",
     "Policy",
     "PolicySaved",
     "Preview",

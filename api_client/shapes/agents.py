@@ -89,3 +89,9 @@ class Plan(TypedDict):
     changes: list[str]
     warnings: list[str]
     digest: str
+
+
+class Plans(TypedDict):
+    """What saving agents together changed, or would change."""
+
+    items: list[Plan]

@@ -7,6 +7,7 @@ from studio.api import bodies as b
 from studio.api import wire
 from studio.api.endpoint import Answer, Ask, Endpoint, Link
 from studio.core.rules.errors import Invalid
+from studio.core.runtime import Wanted
 
 VERSION = "the version you looked at (its ETag)"
 
@@ -53,6 +54,16 @@ async def save(ask: Ask[b.SaveQuery, Any]) -> Answer:
     )
 
 
+async def save_many(ask: Ask[b.SaveQuery, b.NewAgents]) -> a.Plans:
+    """Save many manifests together, or say what that would do."""
+    dry_run = ask.query.dryRun
+    wanted = [Wanted(manifest=one.manifest, expect=one.version) for one in ask.body.items]
+    plans = await ask.runtime.save_agents(ask.person, wanted, dry_run=dry_run)
+    return a.Plans(
+        items=tuple(a.take(a.Plan, plan, saved=plan.creates and not dry_run) for plan in plans)
+    )
+
+
 def _links(value: str) -> tuple[Link, ...]:
     names = ("show_agent", "list_agent_versions")
     return tuple(Link(to=name, part="name", value=value) for name in names)
@@ -75,5 +86,10 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
         name="save_agent", method="PUT", path="/agents/{name}", call=save, gives=a.Plan,
         query=b.SaveQuery, body=b.NoBody, free_body=True, match=VERSION, tagged=True,
         errors=(201, 409), says="Save an agent's manifest as a new version, or plan to.",
+    ),
+    Endpoint(
+        name="save_agents", method="PUT", path="/agents", call=save_many, gives=a.Plans,
+        query=b.SaveQuery, body=b.NewAgents, errors=(409,),
+        says="Save many agents in one transaction, all of them or none, or plan to.",
     ),
 )  # fmt: skip

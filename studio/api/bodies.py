@@ -151,6 +151,21 @@ class SaveQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewAgent:
+    """One of the agents that are saved together."""
+
+    manifest: Annotated[JSON, "Its manifest; /v1/schemas/agent.json says what one may hold."]
+    version: Annotated[Natural, "The version you looked at; 0: there is none yet."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewAgents:
+    """Agents to save in one transaction: all of them, or none."""
+
+    items: Annotated[list[NewAgent], Count(low=1, high=200)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyQuery:
     """Which version of the policy."""
 

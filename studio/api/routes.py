@@ -26,6 +26,7 @@ from studio.api import (
 )
 from studio.api.auth import Gate, Rates
 from studio.api.endpoint import Endpoint, Parts
+from studio.core import manifests
 from studio.core.reader import Reader
 from studio.core.rules.errors import StudioError
 from studio.core.runtime import Runtime
@@ -71,6 +72,11 @@ def routes(parts: Parts) -> list[Route]:
     async def describe(_: Request) -> Response:
         return errors.json_response(document)
 
+    schema = manifests.agent_schema()
+
+    async def agent_schema(_: Request) -> Response:
+        return errors.json_response(schema, headers={"Content-Type": "application/schema+json"})
+
     async def ready(_: Request) -> Response:
         return await health.ready(parts.reader)
 
@@ -82,6 +88,7 @@ def routes(parts: Parts) -> list[Route]:
         Route("/health", health.health),
         Route("/ready", ready),
         Route("/openapi.json", describe),
+        Route("/schemas/agent.json", agent_schema),
     ]
 
 

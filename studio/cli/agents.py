@@ -1,8 +1,7 @@
 """Agents from the command line: apply manifests, list what there is."""
 
-import json
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +10,26 @@ from api_client import Client
 from api_client.shapes import Plan
 from studio.cli.command import Command, argument
 from studio.cli.context import Context
-from studio.core.rules.errors import Invalid
+from studio.cli.manifests import Fault, File, find
+from studio.core.rules import paths
 
 
-@dataclass(frozen=True, kw_only=True)
-class Manifest:
-    """A manifest and the file it came from."""
-
-    path: Path
-    name: str
-    data: dict[str, Any]
-
-
-def apply(context: Context) -> None:
-    """Save every manifest, or none: all are looked at first, and every fault is told."""
-    faults: dict[str, str] = {}
-    manifests = _read_all([Path(path) for path in context.given.paths], faults)
+def apply(context: Context) -> int:
+    """Save every manifest in one transaction, or none when one is wrong: every fault is told."""
+    found = find([Path(path) for path in context.given.paths])
     with context.client() as studio:
-        plans = {one.name: _plan(studio, one, faults) for one in manifests}
+        plans, faults = _plan(studio, found.files, found.faults)
         if faults:
-            raise Invalid("Nothing was applied. Mend this first:", fields=faults)
+            _refuse(context, faults, len(found.files) + len(found.faults))
+            return 1
         if not context.given.dry_run:
-            plans = {one.name: _save(studio, one, plans[one.name]) for one in manifests}
-    found = [plan for plan in plans.values() if plan is not None]
+            plans = _save(studio, found.files, plans)
     if context.as_json:
-        context.terminal.json(found)
+        given = zip(found.files, plans, strict=True)
+        context.terminal.json([{"file": str(file.path), **plan} for file, plan in given])
     else:
-        _show(context, found)
+        _show(context, found.files, plans)
+    return 0
 
 
 def index(context: Context) -> None:
@@ -58,71 +50,71 @@ def index(context: Context) -> None:
         )  # fmt: skip
 
 
-def _read_all(paths: list[Path], faults: dict[str, str]) -> list[Manifest]:
-    files: list[Path] = []
-    for path in paths:
-        found = sorted(path.glob("*.json")) if path.is_dir() else [path]
-        if not found:
-            faults[str(path)] = "has no .json files"
-        files += found
-    manifests = [one for file in files if (one := _read(file, faults)) is not None]
-    counts = Counter(one.name for one in manifests)
-    for one in manifests:
-        if counts[one.name] > 1:
-            faults[str(one.path)] = f"{one.name} is given more than once"
-    return manifests
-
-
-def _read(path: Path, faults: dict[str, str]) -> Manifest | None:
+def _plan(
+    studio: Client, files: Sequence[File], faults: Sequence[Fault]
+) -> tuple[list[Plan], list[Fault]]:
+    """What saving them would do, and everything that is wrong with any of them."""
+    if not files:
+        return [], list(faults)
     try:
-        data = json.loads(path.read_text("utf-8"), object_pairs_hook=_once)
-    except OSError as error:
-        faults[str(path)] = f"cannot be read: {error.strerror}"
-    except (ValueError, RecursionError) as error:
-        faults[str(path)] = f"is not JSON: {error}"
-    else:
-        name = data.get("name") if isinstance(data, dict) else None
-        if isinstance(name, str) and name:
-            return Manifest(path=path, name=name, data=data)
-        faults[str(path)] = "is not a manifest: it has no name"
-    return None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is given twice in one object")
-    return found
-
-
-def _plan(studio: Client, one: Manifest, faults: dict[str, str]) -> Plan | None:
-    try:
-        return studio.agents.save(one.name, one.data, dry_run=True)
+        asked = [(file.value, None) for file in files]
+        return studio.agents.save_many(asked, dry_run=True)["items"], list(faults)
     except api_client.Invalid as error:
-        for field, words in (error.fields or {"": error.message}).items():
-            faults[f"{one.path}{': ' if field else ''}{field}"] = words
-        return None
+        if not error.fields:
+            raise
+        return [], [
+            *faults,
+            *(_located(files, path, words) for path, words in error.fields.items()),
+        ]
 
 
-def _save(studio: Client, one: Manifest, plan: Plan | None) -> Plan | None:
-    """Save what was planned, unless somebody else saved it meanwhile."""
-    if plan is None or not plan["creates"]:
-        return plan
-    return studio.agents.save(one.name, one.data, version=plan["version"] - 1)
+def _located(files: Sequence[File], path: str, words: str) -> Fault:
+    """A fault of `items[3].manifest.model` as one of the fourth file."""
+    parts = paths.parse(path) or ()
+    if len(parts) < 2 or parts[0] != "items" or not isinstance(parts[1], int):
+        return Fault(file="", message=words, path=path)
+    return files[parts[1]].fault(paths.write(parts[3:]), words)
 
 
-def _show(context: Context, plans: list[Plan]) -> None:
+def _save(studio: Client, files: Sequence[File], plans: Sequence[Plan]) -> list[Plan]:
+    """Save what was planned, unless somebody else saved one of them meanwhile."""
+    asked = [
+        (file.value, plan["version"] - 1 if plan["creates"] else plan["version"])
+        for file, plan in zip(files, plans, strict=True)
+    ]
+    return studio.agents.save_many(asked)["items"]
+
+
+def _refuse(context: Context, faults: Sequence[Fault], of: int) -> None:
+    """Every fault, by file and line."""
+    faults = sorted(faults, key=lambda fault: (fault.file, fault.line or 0, fault.path))
+    if context.as_json:
+        context.terminal.json({"applied": False, "faults": [asdict(fault) for fault in faults]})
+    files = list(dict.fromkeys(fault.file for fault in faults))
+    count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+    lines = [f"Nothing was applied: {count} in {len(files)} of {of} files."]
+    for file in files:
+        lines.append(file or "The request")
+        for fault in (one for one in faults if one.file == file):
+            line = f"line {fault.line}: " if fault.line is not None else ""
+            lines.append(f"  {line}{fault.path + ' ' if fault.path else ''}{fault.message}")
+    context.terminal.fail("\n".join(lines))
+
+
+def _show(context: Context, files: Sequence[File], plans: Sequence[Plan]) -> None:
     def outcome(plan: Plan) -> str:
         if not plan["creates"]:
             return "unchanged"
         return "saved" if plan["saved"] else "would be saved"
 
-    context.terminal.table(
-        ("NAME", "VERSION", "OUTCOME", "CHANGES"),
-        [(p["name"], p["version"], outcome(p), "; ".join(p["changes"]) or "-") for p in plans],
-        none="Nothing to apply.",
-    )
-    for plan in plans:
+    rows: list[tuple[Any, ...]] = [
+        (p["name"], p["version"], outcome(p), "; ".join(p["changes"]) or "-") for p in plans
+    ]
+    heads = ("NAME", "VERSION", "OUTCOME", "CHANGES")
+    context.terminal.table(heads, rows, none="Nothing to apply.")
+    for file, plan in zip(files, plans, strict=True):
+        for note in file.document.notes:
+            context.terminal.warn(f"{file.path}: {note}")
         for warning in plan["warnings"]:
             context.terminal.warn(f"{plan['name']}: {warning}")
 
@@ -132,7 +124,8 @@ COMMANDS: tuple[Command, ...] = (
         group="agents", name="apply", says="save manifests: all of them, or none when one is wrong",
         example="studio agents apply agents/ --dry-run", run=apply,
         arguments=(
-            argument("paths", nargs="+", metavar="PATH", help="a .json file, or a folder of them"),
+            argument("paths", nargs="+", metavar="PATH",
+                     help="a .json, .yaml or .yml file, or a folder of them"),
             argument("--dry-run", action="store_true", help="only say what would change"),
         ),
     ),

@@ -1,8 +1,9 @@
 """Runtime: every verb a person or program may use, in one object. Built once by `app.py`."""
 
+from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
-from studio.core.verbs.definitions import DefinitionVerbs, Plan, Saved
 from studio.core.verbs.people import PeopleVerbs
+from studio.core.verbs.policy import PolicyVerbs, Saved
 from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
 
 __all__ = [
@@ -15,8 +16,9 @@ __all__ = [
     "Sent",
     "Started",
     "Stopped",
+    "Wanted",
 ]
 
 
-class Runtime(SessionVerbs, DecisionVerbs, DefinitionVerbs, PeopleVerbs):
+class Runtime(SessionVerbs, DecisionVerbs, AgentVerbs, PolicyVerbs, PeopleVerbs):
     """All the verbs; web and API know this object and the `Reader`."""

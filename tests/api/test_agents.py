@@ -55,7 +55,9 @@ async def test_a_version_that_moved_on_is_not_overwritten(studio: Studio):
     error = await refusal(alice.agents.save("writer", manifest(), version=1))
 
     assert (error.status, error.code) == (409, "agent.changed")
-    assert error.details == {"version": 2, "expected": 1}
+    told = {name: error.details[name] for name in ("name", "version", "expected", "by")}
+    assert told == {"name": "writer", "version": 2, "expected": 1, "by": "key:alice"}
+    assert "by key:alice" in error.message
 
 
 async def test_an_agent_that_should_be_new_is_not_overwritten(studio: Studio):
@@ -130,3 +132,84 @@ async def test_a_version_that_never_was_is_not_found(studio: Studio):
     error = await refusal(studio.client("bob").agents.show("helper", version=9))
 
     assert error.status == 404
+
+
+async def test_many_are_saved_in_one_transaction(studio: Studio):
+    alice = studio.client("alice")
+
+    plans = await alice.agents.save_many([(manifest("a"), None), (manifest("b"), 0)])
+
+    assert [(plan["name"], plan["version"], plan["saved"]) for plan in plans["items"]] == [
+        ("a", 1, True), ("b", 1, True),
+    ]  # fmt: skip
+    again = await alice.agents.save_many([(manifest("a"), 1)], dry_run=True)
+    assert [plan["creates"] for plan in again["items"]] == [False]
+
+
+async def test_one_bad_among_ten_saves_none_and_every_fault_is_told(studio: Studio):
+    items: list[Any] = [(manifest(f"agent-{n}"), None) for n in range(8)]
+    items.append((manifest("bad", colour="red", model={"provider": "No such"}), None))
+    items.append((manifest("agent-1", agents=["nobody"]), None))
+
+    error = await refusal(studio.client("alice").agents.save_many(items))
+
+    assert (error.status, error.code) == (422, "agent.invalid")
+    assert set(error.fields) == {
+        "items[8].manifest.colour", "items[8].manifest.model.provider",
+        "items[9].manifest.name", "items[9].manifest.agents[0]",
+    }  # fmt: skip
+    agents = (await studio.client("bob").agents.list())["items"]
+    assert [agent["name"] for agent in agents] == ["helper"]
+
+
+async def test_one_that_moved_on_holds_back_all(studio: Studio):
+    error = await refusal(
+        studio.client("alice").agents.save_many([(manifest("a"), 0), (manifest("helper"), 0)])
+    )
+
+    assert (error.status, error.code) == (409, "agent.changed")
+    assert "helper was saved meanwhile: version 1" in error.message
+    assert (await refusal(studio.client("bob").agents.show("a"))).status == 404
+
+
+async def test_sub_agents_must_be_there_and_are_warned_of(studio: Studio):
+    alice = studio.client("alice")
+
+    plans = await alice.agents.save_many(
+        [(manifest("boss", agents=["hand", "helper"]), None), (manifest("hand"), None)]
+    )
+
+    (warning,) = plans["items"][0]["warnings"]
+    assert "hand, helper" in warning
+    assert "later release" in warning
+    shown = await alice.agents.show("boss")
+    assert [gap["source"] for gap in shown["gaps"]] == ["agent hand", "agent helper"]
+
+
+async def test_sub_agents_in_a_circle_are_refused(studio: Studio):
+    alice = studio.client("alice")
+    await alice.agents.save("one", manifest("one"))
+    await alice.agents.save("two", manifest("two", agents=["one"]))
+    await alice.agents.save("three", manifest("three", agents=["two"]))
+
+    error = await refusal(alice.agents.save("one", manifest("one", agents=["three"])))
+
+    assert error.fields == {"agents[0]": "leads back to this agent: one → three → two → one."}
+
+
+@pytest.mark.parametrize(
+    "agents,path",
+    [(["writer"], "agents[0]"), (["a", "a"], "agents"), (["No"], "agents[0]"), ("a", "agents")],
+)
+async def test_sub_agents_that_are_none(studio: Studio, agents: Any, path: str):
+    error = await refusal(
+        studio.client("alice").agents.save("writer", manifest(agents=agents), dry_run=True)
+    )
+
+    assert path in error.fields
+
+
+async def test_a_viewer_saves_nothing(studio: Studio):
+    error = await refusal(studio.client("charlie").agents.save_many([(manifest("a"), None)]))
+
+    assert error.status == 403

@@ -8,6 +8,7 @@ import pytest
 
 from api_client import shapes as theirs
 from studio.api import openapi, routes
+from studio.core import manifests
 from tests.api.conftest import Studio
 
 DOCUMENT = openapi.document(routes.ENDPOINTS)
@@ -76,3 +77,10 @@ async def test_answers_fit_their_schemas(studio: Studio):
 
 async def test_the_served_document_is_this_one(studio: Studio):
     assert (await studio.raw("GET", "/v1/openapi.json", person="")).json() == DOCUMENT
+
+
+async def test_the_schema_of_manifests_is_served(studio: Studio):
+    response = await studio.raw("GET", "/v1/schemas/agent.json", person="")
+
+    assert response.headers["content-type"] == "application/schema+json"
+    assert response.json() == manifests.agent_schema()

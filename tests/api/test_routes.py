@@ -174,7 +174,8 @@ async def test_a_head_request_has_no_body(studio: Studio):
 BODIES = {
     "start_session": {"agent": "helper"}, "send_message": {"text": "hi"},
     "preview_message": {"text": "hi"}, "deny_and_send": {"text": "hi"}, "cancel_turn": {},
-    "decide_approval": {"choice": "deny"}, "save_agent": {}, "save_policy": {"rules": []},
+    "decide_approval": {"choice": "deny"}, "save_agent": {},
+    "save_agents": {"items": [{"manifest": {}}]}, "save_policy": {"rules": []},
     "make_key": {"name": "a"},
 }  # fmt: skip
 

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from studio.api.answers.agents import Agent, AgentDetail, Agents, Gap, Plan, Tool, Version, Versions
+from studio.api.answers.agents import (
+    Agent,
+    AgentDetail,
+    Agents,
+    Gap,
+    Plan,
+    Plans,
+    Tool,
+    Version,
+    Versions,
+)
 from studio.api.answers.approvals import Approval, ApprovalDetail, Approvals, Decided, Decision
 from studio.api.answers.calls import Call, Calls, Content
 from studio.api.answers.health import Error, Fault, Health, Ready
@@ -52,6 +62,7 @@ __all__ = [
     "LimitUse",
     "MadeKey",
     "Plan",
+    "Plans",
     "Policy",
     "PolicySaved",
     "Preview",

@@ -100,3 +100,10 @@ class Plan:
     changes: tuple[str, ...]
     warnings: tuple[str, ...]
     digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plans:
+    """What saving agents together changed, or would change, in the order they were sent."""
+
+    items: tuple[Plan, ...]

@@ -15,6 +15,7 @@ from studio.core.store import listings, policies, tables
 from studio.core.store.agents import Agent
 
 NOT_LISTED = "Its tools are not known yet: a worker asks for them when a session first runs."
+NOT_YET = "Sub-agents can be named, and run in a later release: the model is not offered it."
 VERDICTS = {"runs": "allow", "held": "ask", "denied": "deny"}
 
 a = tables.agents.c
@@ -193,4 +194,6 @@ def _gaps(manifest: Mapping[str, Any], listing: listings.Listing | None) -> tupl
         return tuple(GapView(source=gap["source"], message=gap["message"]) for gap in listing.gaps)
     servers = [f"server {server.get('name', '')}" for server in manifest.get("servers", ())]
     plugins = [f"plugin {name}" for name in manifest.get("plugins", ())]
-    return tuple(GapView(source=source, message=NOT_LISTED) for source in (*servers, *plugins))
+    found = [GapView(source=source, message=NOT_LISTED) for source in (*servers, *plugins)]
+    later = [f"agent {name}" for name in manifest.get("agents") or ()]
+    return (*found, *(GapView(source=source, message=NOT_YET) for source in later))

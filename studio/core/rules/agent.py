@@ -16,6 +16,8 @@ from studio.core.rules.reading import Faults, Reader, top
 LARGEST = 1024 * 1024
 DEEPEST = 64
 NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
+RESERVED = frozenset({"new"})  # pages of the studio stand at these names
+MOST_AGENTS = 20
 LIMITS = {
     "steps": 1_000,
     "calls": 10_000,
@@ -34,6 +36,7 @@ class Manifest:
     `plugins` are `name` or `name@version`. `skills` names those it is offered: `name` or
     `plugin/name` of its plugins, `name@hash` of skills saved by content; None means all of its
     plugins.
+    `agents` names its sub-agents.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Manifest:
     servers: tuple[Mapping[str, Any], ...] = ()
     plugins: tuple[str, ...] = ()
     skills: tuple[str, ...] | None = None
+    agents: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     output_schema: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
@@ -65,12 +69,15 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
         words = "An agent manifest is a JSON object."
         raise Invalid(words, fields=faults.fields, code="agent.invalid")
     reader.known(
-        "name", "description", "instructions", "model", "tools", "servers", "plugins", "skills",
-        "limits", "output_schema",
+        "$schema", "name", "description", "instructions", "model", "tools", "servers", "plugins",
+        "skills", "agents", "limits", "output_schema",
     )  # fmt: skip
+    reader.text("$schema", most=500)  # for editors; the studio does not look at it
     name = reader.text("name", most=63, needed=True) or ""
     if name and not NAME.fullmatch(name):
         reader.fault("name", "must begin with a small letter and hold only a-z, 0-9 and -.")
+    elif name in RESERVED:
+        reader.fault("name", "is a name that the studio keeps for itself; choose another.")
     description = reader.text("description", most=500, least=0) or ""
     if "\n" in description or "\r" in description:
         reader.fault("description", "must be one line.")
@@ -81,13 +88,25 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
     parsed = Manifest(
         name=name, description=description, instructions=instructions, model=model,
         tools=tools, servers=servers, plugins=_plugins(reader), skills=_skills(reader),
-        limits=_limits(reader),
+        agents=(agents := _agents(reader, name)), limits=_limits(reader),
         output_schema=_output_schema(reader, schema_problem),
-        warnings=() if instructions else ("It has no instructions for the model.",),
-        data=reader.value,
+        warnings=_warnings(instructions, agents), data=reader.value,
     )  # fmt: skip
     faults.check("The agent manifest", code="agent.invalid")
     return parsed
+
+
+def _warnings(instructions: str, agents: tuple[str, ...]) -> tuple[str, ...]:
+    found = [] if instructions else ["It has no instructions for the model."]
+    if agents:
+        found.append(f"{later(agents)} Until then they are not offered to the model.")
+    return tuple(found)
+
+
+def later(agents: tuple[str, ...]) -> str:
+    """What is said of sub-agents as long as they do not run."""
+    noun = "sub-agent" if len(agents) == 1 else "sub-agents"
+    return f"Its {noun} {', '.join(agents)} can be named, and run in a later release."
 
 
 def diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -172,6 +191,18 @@ def _skills(reader: Reader) -> tuple[str, ...] | None:
     for index, name in enumerate(names):
         if fault := plugins.skill_fault(name):
             reader.faults.add(f"skills[{index}]", fault)
+    return names
+
+
+def _agents(reader: Reader, own: str) -> tuple[str, ...]:
+    names = reader.words("agents", most=MOST_AGENTS)
+    if len(set(names)) < len(names):
+        reader.fault("agents", "names an agent twice.")
+    for index, name in enumerate(names):
+        if not NAME.fullmatch(name):
+            reader.faults.add(f"agents[{index}]", "is not the name of an agent.")
+        elif name == own:
+            reader.faults.add(f"agents[{index}]", "is this agent itself.")
     return names
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from studio.core.network.connector import Connector
 
 KEPT_OFFERS = 256
+LATER = "Sub-agents can be named, and run in a later release: the model is not offered it."
 IDLE_SECONDS = 900.0
 WAY_OUT = "studio.core.network.connector"  # its libraries take a moment to load
 SDK = ("mcp.client.client", "mcp.client.streamable_http", "mcp.client.subscriptions")
@@ -83,6 +84,9 @@ class LiveCatalog:
         made = offers.Names()
         for tool in await self._http_tools(_entries(manifest, "tools"), gaps):
             made.add(tool, gaps)
+        gaps += [
+            Gap(source=f"agent {name}", message=LATER) for name in manifest.get("agents") or ()
+        ]
         sources = [*self._sources(manifest, gaps)]
         connections = await self._connected(sources, gaps)
         for source, connection, listed in connections:

@@ -1,0 +1,11 @@
+"""Manifests as people write them: text in JSON or YAML, read strictly with the line of every field.
+
+`document` reads either, `yaml_text` and `json_text` know one each, `writing` writes either,
+`schema` is the published JSON Schema of an agent's manifest.
+"""
+
+from studio.core.manifests.document import Document, Format, guess, read
+from studio.core.manifests.schema import agent_schema
+from studio.core.manifests.writing import write
+
+__all__ = ["Document", "Format", "agent_schema", "guess", "read", "write"]
