@@ -30,9 +30,11 @@ from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
 from studio.core.runtime import Runtime
 from studio.core.store import migrate as migrations
+from studio.core.store import upkeep
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
+from studio.core.store.people import DAY, Ages
 from studio.core.tokens import Tokens
 from studio.demo import host
 from studio.settings import Settings, signing_key
@@ -45,6 +47,7 @@ log = logging.getLogger("studio")
 STUDIO = Person(id="studio", role="admin", via="key")
 COMMAND_LINE = "local command line"
 RESTART_SECONDS = 1.0
+SWEEP_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +93,9 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
         journal = Journal(db, feed, new_id=clock.new_id)
         yield Parts(
             settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
-            runtime=Runtime(db=db, journal=journal, tokens=tokens, clock=clock),
+            runtime=Runtime(
+                db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings)
+            ),
             reader=Reader(db=db, journal=journal, feed=feed, clock=clock, data=settings.data),
         )  # fmt: skip
 
@@ -170,15 +175,17 @@ async def _serve(
         if with_demo:
             await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        working = group.create_task(_work(built)) if work else None
+        beside = [group.create_task(_sweep(built))]
+        if work:
+            beside.append(group.create_task(_work(built)))
         try:
             if listening is None:
                 await _until_signalled()
             else:
                 await _answer(built, listening, demo_view, ready)
         finally:
-            if working is not None:
-                working.cancel()
+            for task in beside:
+                task.cancel()
 
 
 async def _answer(
@@ -205,6 +212,23 @@ async def _work(built: Parts) -> None:
             await asyncio.sleep(RESTART_SECONDS)
         finally:
             await one.close()
+
+
+async def _sweep(built: Parts) -> None:
+    """Now and then take away what is of no use to anybody any more; twice does no harm."""
+    while True:
+        try:
+            await upkeep.sweep_all(built.db, built.clock.now(), _ages(built.settings))
+        except Unavailable as error:
+            log.warning("Nothing was swept: %s It is tried again in an hour.", error)
+        except Exception:
+            log.exception("Sweeping failed; it is tried again in an hour.")
+        await asyncio.sleep(SWEEP_SECONDS)
+
+
+def _ages(settings: Settings) -> Ages:
+    """How long a sign-in is good."""
+    return Ages(idle=settings.sign_in_idle_days * DAY, total=settings.sign_in_days * DAY)
 
 
 async def _until_signalled() -> None:

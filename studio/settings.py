@@ -172,6 +172,12 @@ class Settings:
     concurrency: int = _setting(
         "CONCURRENCY", "100", "1-10000", _whole(1, 10_000),
         "How many sessions one worker moves at once.")
+    sign_in_days: int = _setting(
+        "SIGN_IN_DAYS", "90", "1-3650", _whole(1, 3_650),
+        "How many days a sign-in is good in all; then a person signs in anew.")
+    sign_in_idle_days: int = _setting(
+        "SIGN_IN_IDLE_DAYS", "30", "1-3650", _whole(1, 3_650),
+        "How many days after it was last used a sign-in is still good.")
     api_key: str = _setting(
         "API_KEY", "", "application key", _text,
         "The application key that the commands use; unset, they use {data}/cli.key.", secret=True)

@@ -59,12 +59,12 @@ def plain_environ(**more: str) -> dict[str, str]:
 
 
 @contextmanager
-def live(folder: Path, **environ: str) -> Iterator[Live]:
-    """Start a studio with a worker on a free port, and stop it at the end."""
+def live(folder: Path, command: str = "up", **environ: str) -> Iterator[Live]:
+    """Start a studio on a free port, and stop it at the end; one told to `serve` has no worker."""
     environ = {"STUDIO_DATA": str(folder), "STUDIO_DEMO": "off", "STUDIO_LOG": "error", **environ}
     with (folder.parent / f"{folder.name}.log").open("w+") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "studio", "up", "--port", "0", "--json"],
+            [sys.executable, "-m", "studio", command, "--port", "0", "--json"],
             stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT, env=plain_environ(**environ),
         )  # fmt: skip
         try:

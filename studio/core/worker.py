@@ -12,7 +12,7 @@ from studio.core.clock import Clock
 from studio.core.faults import fault
 from studio.core.providers.shelf import Shelf
 from studio.core.rules.errors import Unavailable
-from studio.core.store import upkeep, wakes
+from studio.core.store import wakes
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal, LeaseLost
@@ -27,7 +27,6 @@ LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 3.0
 WATCH_SECONDS = 0.3
 POLL_SECONDS = 1.0
-SWEEP_SECONDS = 3600.0
 RETRY_MILLISECONDS = 2_000
 
 
@@ -57,7 +56,6 @@ class Worker:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(), name="worker.listen")
                 group.create_task(self._heartbeat(), name="worker.heartbeat")
-                group.create_task(self._sweep(), name="worker.sweep")
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 await self._claim_forever(group)
@@ -120,17 +118,6 @@ class Worker:
             if freed:
                 self._hinted.update(freed)
                 self._wake.set()
-
-    async def _sweep(self) -> None:
-        """Now and then take away what is of no use to anybody any more."""
-        while True:
-            try:
-                await upkeep.sweep_all(self.db, self.clock.now())
-            except Unavailable as error:
-                self.outage.began(error)
-            except Exception:
-                log.exception("Sweeping failed; it is tried again in an hour.")
-            await asyncio.sleep(SWEEP_SECONDS)
 
     async def _claim_forever(self, group: asyncio.TaskGroup) -> None:
         backlog = True

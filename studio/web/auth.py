@@ -16,7 +16,7 @@ from studio.core.rules.errors import StudioError
 from studio.web import errors
 from studio.web.render import Frame, frame, page
 
-KEPT_SECONDS = 14 * 86_400
+DAY_SECONDS = 86_400
 TITLE = "Sign in"
 NEXT, NEXT_SECONDS = "studio-next", 15 * 60
 
@@ -27,6 +27,11 @@ class WebSettings(Protocol):
     @property
     def secure(self) -> bool:
         """People reach us by HTTPS."""
+        ...
+
+    @property
+    def sign_in_days(self) -> int:
+        """How long a sign-in is good, and so its cookie."""
         ...
 
     def allows_host(self, header: str) -> bool:
@@ -84,10 +89,11 @@ async def sign_in(request: Request) -> Response:
         view = SignInView(frame=await frame(request, TITLE), next=target, error=refusal.message)
         return page(request, "sign_in.html", view, status=errors.status(refusal))
     answer = RedirectResponse(target, 303)
-    secure: bool = request.app.state.settings.secure
+    settings: WebSettings = request.app.state.settings
     answer.set_cookie(
-        _name(secure=secure), runtime.tokens.cookie(secret), max_age=KEPT_SECONDS, httponly=True,
-        secure=secure, samesite="lax", path="/",
+        _name(secure=settings.secure), runtime.tokens.cookie(secret), httponly=True,
+        max_age=settings.sign_in_days * DAY_SECONDS, secure=settings.secure, samesite="lax",
+        path="/",
     )  # fmt: skip
     return answer
 

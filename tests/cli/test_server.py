@@ -1,8 +1,11 @@
 """Commands about the studio itself, and what they say when it cannot be."""
 
+import contextlib
 import json
 import signal
 import socket
+import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -127,6 +130,21 @@ def test_interrupting_ends_it_without_a_word_too_many(tmp_path: Path):
         running.process.wait(timeout=20)
 
     assert "Traceback" not in (tmp_path / "data.log").read_text()
+
+
+def test_a_studio_that_only_serves_sweeps_too(tmp_path: Path):
+    store, data = tmp_path / "data" / "studio.db", tmp_path / "data"
+    assert run("migrate", STUDIO_DATA=str(data)).returncode == 0
+    with contextlib.closing(sqlite3.connect(store)) as file, file:
+        file.execute(
+            "INSERT INTO receipts (scope, key, request, answer, time) VALUES ('','','','',1)"
+        )
+
+    with live(data, "serve"), contextlib.closing(sqlite3.connect(store)) as file:
+        deadline = time.monotonic() + 20
+        while file.execute("SELECT count(*) FROM receipts").fetchone() != (0,):
+            assert time.monotonic() < deadline, "nobody swept"
+            time.sleep(0.05)
 
 
 def test_a_command_without_a_studio_says_how_to_start_one(tmp_path: Path):

@@ -39,6 +39,7 @@ class PlainSettings:
     """Settings of a studio on this machine."""
 
     secure: bool = False
+    sign_in_days: int = 90
     names: tuple[str, ...] = ("localhost:8321", "127.0.0.1:8321")
 
     def allows_host(self, header: str) -> bool:

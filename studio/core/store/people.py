@@ -8,7 +8,10 @@ import sqlalchemy as sa
 from studio.core.store import raw
 
 OPEN = "INSERT INTO sign_ins (id, person, role, made, seen, ended) VALUES (?, ?, ?, ?, ?, NULL)"
-FIND = "SELECT id, person, role, made, seen FROM sign_ins WHERE id = ? AND ended IS NULL"
+FIND = (
+    "SELECT id, person, role, made, seen FROM sign_ins WHERE id = ? AND ended IS NULL "
+    "AND seen >= ? AND made >= ?"
+)
 SEEN = "UPDATE sign_ins SET seen = ? WHERE id = ? AND seen < ?"
 END = "UPDATE sign_ins SET ended = ? WHERE id = ? AND ended IS NULL"
 END_ALL = "UPDATE sign_ins SET ended = ? WHERE person = ? AND ended IS NULL"
@@ -22,6 +25,17 @@ USE = (
     "INSERT INTO key_uses (id, used) VALUES (?, ?) "
     "ON CONFLICT (id) DO UPDATE SET used = excluded.used"
 )
+
+
+DAY = 86_400_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ages:
+    """How long (ms) a sign-in is good: after it was last seen, and in all."""
+
+    idle: int = 30 * DAY
+    total: int = 90 * DAY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +78,9 @@ def open(conn: sa.Connection, secret_hash: str, person: str, role: str, at: int)
     raw.put(conn, OPEN, (secret_hash, person, role, at, at))
 
 
-def find(conn: sa.Connection, secret_hash: str) -> SignIn | None:
-    """Who this is, unless they signed out."""
-    row = raw.one(conn, FIND, (secret_hash,))
+def find(conn: sa.Connection, secret_hash: str, now: int, ages: Ages) -> SignIn | None:
+    """Who this is, unless they signed out or their sign-in has grown too old."""
+    row = raw.one(conn, FIND, (secret_hash, now - ages.idle, now - ages.total))
     if row is None:
         return None
     id, person, role, made, seen = row

@@ -2,35 +2,38 @@
 
 import sqlalchemy as sa
 
-from studio.core.store import files, raw, uploads
+from studio.core.store import files, people, raw, uploads
 from studio.core.store.db import Db
 
 DAY = 86_400_000
-RECEIPTS, TOKENS, SIGN_INS, UPLOADS = 7 * DAY, 2 * DAY, 30 * DAY, DAY
+RECEIPTS, TOKENS, UPLOADS = 7 * DAY, 2 * DAY, DAY
 BATCH = 1_000
 
 SWEEPS = (
     ("DELETE FROM receipts WHERE (scope, key) IN "
      "(SELECT scope, key FROM receipts WHERE time < ? LIMIT ?)", RECEIPTS),
     ("DELETE FROM spent WHERE id IN (SELECT id FROM spent WHERE time < ? LIMIT ?)", TOKENS),
-    ("DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE seen < ? LIMIT ?)", SIGN_INS),
     (uploads.SWEEP, UPLOADS),
 )  # fmt: skip
+OLD_SIGN_INS = (
+    "DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE seen < ? OR made < ? LIMIT ?)"
+)
 
 
-def sweep(conn: sa.Connection, now: int) -> int:
+def sweep(conn: sa.Connection, now: int, ages: people.Ages) -> int:
     """Take away a batch of what is too old; how many rows went.
 
     Receipts answer a repeated command for seven days, used tokens are remembered until long after
-    they would have run out, sign-ins for thirty days after they were last seen, uploads that no
+    they would have run out, sign-ins for as long as they are good, uploads that no
     message carries for a day.
     """
-    return sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)
+    gone = raw.put(conn, OLD_SIGN_INS, (now - ages.idle, now - ages.total, BATCH))
+    return gone + sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)
 
 
-async def sweep_all(db: Db, now: int) -> None:
+async def sweep_all(db: Db, now: int, ages: people.Ages = people.Ages()) -> None:  # noqa: B008 - frozen
     """Take away everything that is too old, a batch a transaction."""
-    while await db.touch(lambda conn: sweep(conn, now)):
+    while await db.touch(lambda conn: sweep(conn, now, ages)):
         pass
     # in the one line of all writes, so that nobody refers to a file while it goes
     while await db.record(lambda conn: files.sweep(conn, now - UPLOADS)):

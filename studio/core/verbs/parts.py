@@ -10,6 +10,7 @@ from studio.core.rules.errors import Invalid, NotFound, TooLarge
 from studio.core.rules.session import Session
 from studio.core.store.db import Db
 from studio.core.store.journal import Journal, Receipt
+from studio.core.store.people import Ages
 from studio.core.talks import Talks
 from studio.core.tokens import Tokens, hashed
 
@@ -19,8 +20,11 @@ REASON_CHARACTERS = 4_000
 class Verbs:
     """The parts that verbs use."""
 
-    def __init__(self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock) -> None:
+    def __init__(
+        self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock, ages: Ages | None = None
+    ) -> None:
         self.db, self.journal, self.tokens, self.clock = db, journal, tokens, clock
+        self.ages = ages or Ages()
         self.talks = Talks(journal)
 
 

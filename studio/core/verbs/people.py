@@ -16,6 +16,8 @@ from studio.core.verbs.parts import Verbs
 
 USE_MILLISECONDS = 60_000  # between two notes that a key was used
 
+SEEN_MILLISECONDS = 600_000  # between two notes that a sign-in was used
+
 
 class PeopleVerbs(Verbs):
     """What one may do with sign-ins and keys."""
@@ -97,7 +99,11 @@ class PeopleVerbs(Verbs):
 
     async def person_of(self, secret: str) -> Person | None:
         """Who a cookie's secret stands for now, or None."""
-        row = await self.db.read(lambda conn: people.find(conn, hashed(secret)))
+        now = self.clock.now()
+        row = await self.db.read(lambda conn: people.find(conn, hashed(secret), now, self.ages))
         if row is None or row.role not in access.RANK:
             return None
+        if now - row.seen > SEEN_MILLISECONDS:
+            with suppress(Unavailable):
+                await self.db.touch(lambda conn: people.see(conn, row.id, now))
         return Person(id=row.person, role=cast(Role, row.role))

@@ -13,12 +13,12 @@ async def test_a_sign_in_is_found_until_it_ends(store: Store) -> None:
     await store.db.touch(lambda conn: people.see(conn, "hash", 9))
     await store.db.touch(lambda conn: people.see(conn, "hash", 7))
 
-    assert await store.db.read(lambda conn: people.find(conn, "hash")) == people.SignIn(
-        id="hash", person="alice", role="admin", made=5, seen=9
-    )
+    assert await store.db.read(
+        lambda conn: people.find(conn, "hash", 5, people.Ages())
+    ) == people.SignIn(id="hash", person="alice", role="admin", made=5, seen=9)
     assert await store.db.touch(lambda conn: people.end(conn, "hash", 10))
     assert not await store.db.touch(lambda conn: people.end(conn, "hash", 11))
-    assert await store.db.read(lambda conn: people.find(conn, "hash")) is None
+    assert await store.db.read(lambda conn: people.find(conn, "hash", 5, people.Ages())) is None
 
 
 async def test_a_person_can_be_signed_out_everywhere(store: Store) -> None:
@@ -28,8 +28,8 @@ async def test_a_person_can_be_signed_out_everywhere(store: Store) -> None:
         )
 
     assert await store.db.touch(lambda conn: people.end_all(conn, "alice", 9)) == 2
-    assert await store.db.read(lambda conn: people.find(conn, "a")) is None
-    assert await store.db.read(lambda conn: people.find(conn, "c")) is not None
+    assert await store.db.read(lambda conn: people.find(conn, "a", 5, people.Ages())) is None
+    assert await store.db.read(lambda conn: people.find(conn, "c", 5, people.Ages())) is not None
 
 
 async def test_a_single_use_thing_is_used_once_however_many_try(store: Store) -> None:

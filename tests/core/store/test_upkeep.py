@@ -30,9 +30,11 @@ async def test_old_receipts_tokens_and_sign_ins_go_and_fresh_ones_stay(store: St
     await store.db.touch(lambda conn: put(conn, "old", NOW - 40 * upkeep.DAY))
     await store.db.touch(lambda conn: put(conn, "new", NOW))
 
-    gone = await store.db.touch(lambda conn: upkeep.sweep(conn, NOW))
+    gone = await store.db.touch(lambda conn: upkeep.sweep(conn, NOW, people.Ages()))
 
     assert gone == 3
-    assert await store.db.touch(lambda conn: upkeep.sweep(conn, NOW)) == 0
-    assert await store.db.read(lambda conn: people.find(conn, "new")) is not None
-    assert await store.db.read(lambda conn: people.find(conn, "old")) is None
+    assert await store.db.touch(lambda conn: upkeep.sweep(conn, NOW, people.Ages())) == 0
+    assert (
+        await store.db.read(lambda conn: people.find(conn, "new", NOW, people.Ages())) is not None
+    )
+    assert await store.db.read(lambda conn: people.find(conn, "old", 0, people.Ages())) is None
