@@ -6,7 +6,7 @@ A `Verb` takes the signature of the function that describes the call, so nothing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
-from api_client import agents, approvals, keys, policy, server, sessions
+from api_client import agents, approvals, keys, policy, secrets, server, sessions
 from api_client.call import Call, Listing
 from api_client.shapes import Event
 
@@ -138,6 +138,15 @@ class Keys(Resource):
     revoke = Verb(keys.revoke)
 
 
+class Secrets(Resource):
+    """Secrets."""
+
+    list = Verb(secrets.index)
+    set = Verb(secrets.put)
+    remove = Verb(secrets.remove)
+    rotate = Verb(secrets.rotate)
+
+
 class Server(Resource):
     """The server itself."""
 
@@ -196,6 +205,15 @@ class AsyncKeys(AsyncResource):
     list = AsyncVerb(keys.index)
     make = AsyncVerb(keys.make)
     revoke = AsyncVerb(keys.revoke)
+
+
+class AsyncSecrets(AsyncResource):
+    """Secrets."""
+
+    list = AsyncVerb(secrets.index)
+    set = AsyncVerb(secrets.put)
+    remove = AsyncVerb(secrets.remove)
+    rotate = AsyncVerb(secrets.rotate)
 
 
 class AsyncServer(AsyncResource):

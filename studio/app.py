@@ -29,6 +29,7 @@ from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
 from studio.core.runtime import Runtime
+from studio.core.sealing import KeyFile
 from studio.core.store import migrate as migrations
 from studio.core.store import upkeep
 from studio.core.store.db import Db
@@ -62,6 +63,7 @@ class Parts:
     reader: Reader
     tokens: Tokens
     clock: Clock
+    seals: KeyFile
 
 
 def migrate(settings: Settings) -> str:
@@ -83,6 +85,7 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
     faults.arm_from(settings.fault)
     clock = clock or Clock()
     tokens = Tokens(signing_key(settings.key_file))
+    seals = KeyFile(settings.secrets_key)
     async with AsyncExitStack() as stack:
         db = Db.open(settings.database_url)
         stack.push_async_callback(db.close)
@@ -94,9 +97,13 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
         yield Parts(
             settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
             runtime=Runtime(
-                db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings)
+                db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings),
+                seals=seals,
             ),
-            reader=Reader(db=db, journal=journal, feed=feed, clock=clock, data=settings.data),
+            reader=Reader(
+                db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals
+            ),
+            seals=seals,
         )  # fmt: skip
 
 
@@ -132,16 +139,22 @@ def worker(built: Parts) -> "Worker":
     from studio.core.providers.shelf import Shelf
     from studio.core.tools.catalog import LiveCatalog
     from studio.core.tools.plugins import Plugins
+    from studio.core.tools.values import Values
+    from studio.core.work.opening import Opening
     from studio.core.worker import Worker
 
     settings = built.settings
+    values = Values(settings.tool_settings)
     bundled = Path(__file__).parent / "demo" / "plugin"
     catalog = LiveCatalog(
-        Plugins([bundled, *settings.plugins]), settings.tool_settings,
+        Plugins([bundled, *settings.plugins]), values,
         frozenset(settings.http_allow), settings.data,
     )  # fmt: skip
     return Worker(
-        db=built.db, journal=built.journal, feed=built.feed, shelf=Shelf(settings.tool_settings),
+        db=built.db, journal=built.journal, feed=built.feed, shelf=Shelf(values),
+        opening=Opening(
+            db=built.db, feed=built.feed, clock=built.clock, values=values, seals=built.seals
+        ),
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
         name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
     )  # fmt: skip

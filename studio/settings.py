@@ -157,6 +157,9 @@ class Settings:
     key_file: Path = _setting(  # noqa: RUF009
         "KEY_FILE", "{data}/studio.key", "file", _path,
         "The key that signs links and tokens; made at the first start, its owner's alone to read.")
+    secrets_key: Path = _setting(  # noqa: RUF009
+        "SECRETS_KEY", "{data}/secrets.key", "file", _path,
+        "The keys that seal secrets; made with the first secret, its owner's alone to read.")
     plugins: tuple[Path, ...] = _setting(
         "PLUGINS", "", f"folders, {os.pathsep} between", _folders,
         "Folders of plugins beside the studio's own.")

@@ -20,6 +20,8 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.pdf": set(),
     "studio.core.keys": set(),
     "studio.core.tokens": {"studio.core.rules"},
+    "studio.core.sealing": {"studio.core.rules"},
+    "studio.core.masking": set(),
     "studio.core.store": {"studio.core.rules", "studio.core.store", "studio.core.faults"},
     "studio.core.providers": {
         "studio.core.rules", "studio.core.schemas", "studio.core.providers", "studio.core.faults",
@@ -27,25 +29,26 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.network": {"studio.core.network", "studio.core.faults"},
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
-        "studio.core.network",
+        "studio.core.network", "studio.core.masking",
     },
     "studio.core.projections": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
     },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
+        "studio.core.sealing",
     },
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
         "studio.core.faults", "studio.core.keys", "studio.core.pdf", "studio.core.tokens",
-        "studio.core.talks", "studio.core.verbs",
+        "studio.core.talks", "studio.core.verbs", "studio.core.sealing",
     },
     "studio.core.runtime": {"studio.core.verbs"},
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
         "studio.core.clock", "studio.core.faults", "studio.core.pdf", "studio.core.schemas",
-        "studio.core.talks",
+        "studio.core.talks", "studio.core.sealing", "studio.core.masking",
         "studio.core.work",
     },
     "studio.core.worker": {

@@ -18,6 +18,7 @@ from api_client.shapes.approvals import Approval, ApprovalDetail, Decided, Decis
 from api_client.shapes.calls import CallRow, Calls, Content
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
 from api_client.shapes.policy import Change, Policy, PolicySaved, Rule, Tried
+from api_client.shapes.secrets import Secret, Secrets, SecretSet, SecretsRotated
 from api_client.shapes.sessions import (
     Event,
     Events,
@@ -60,6 +61,10 @@ __all__ = [
     "PreviewMessage",
     "Ready",
     "Rule",
+    "Secret",
+    "SecretSet",
+    "Secrets",
+    "SecretsRotated",
     "Sent",
     "Session",
     "SessionDetail",

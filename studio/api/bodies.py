@@ -192,6 +192,13 @@ class DryRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewSecret:
+    """A value for a secret; no answer ever holds it."""
+
+    value: Annotated[str, Text(low=8, high=8_192, lines=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewKey:
     """An application key to make."""
 

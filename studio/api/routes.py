@@ -1,9 +1,9 @@
 """Every URL a program can ask for, under `/v1`, and the application that answers them."""
 
 import re
-import secrets
 import time
 from collections.abc import Callable, Sequence
+from secrets import token_hex
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,6 +22,7 @@ from studio.api import (
     keys,
     openapi,
     policy,
+    secrets,
     sessions,
 )
 from studio.api.auth import Gate, Rates
@@ -38,6 +39,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *approvals.ENDPOINTS,
     *policy.ENDPOINTS,
     *keys.ENDPOINTS,
+    *secrets.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -145,4 +147,4 @@ def _misdirected() -> Response:
 def _request_id(given: Sequence[str]) -> str:
     if len(given) == 1 and REQUEST_ID.fullmatch(given[0]):
         return given[0]
-    return secrets.token_hex(8)
+    return token_hex(8)

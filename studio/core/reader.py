@@ -23,6 +23,7 @@ from studio.core.projections import (
     pages,
     people,
     policy,
+    secrets,
     session,
     sessions,
     timeline,
@@ -43,6 +44,7 @@ from studio.core.projections.home import Home
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.policy import PolicyView, RuleRow
+from studio.core.projections.secrets import SecretRow
 from studio.core.projections.session import LimitUse, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Line, Timeline
@@ -50,6 +52,7 @@ from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
+from studio.core.sealing import KeyFile
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
@@ -57,8 +60,8 @@ from studio.core.store.journal import Journal
 __all__ = [
     "AgentBrief", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow", "Follow",
     "GapView", "Home", "KeyRow", "LimitUse", "Line", "Page", "Pending", "PolicyView", "Reader",
-    "RuleRow", "SessionRow", "SessionView", "Timeline", "ToolView", "TurnRow", "VersionRow",
-    "WaitRow",
+    "RuleRow", "SecretRow", "SessionRow", "SessionView", "Timeline", "ToolView", "TurnRow",
+    "VersionRow", "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -76,9 +79,12 @@ class Follow(Protocol):
 class Reader:
     """Questions over one store. `data` is the folder that holds it."""
 
-    def __init__(self, *, db: Db, journal: Journal, feed: Feed, clock: Clock, data: Path) -> None:
+    def __init__(
+        self, *, db: Db, journal: Journal, feed: Feed, clock: Clock, data: Path,
+        seals: KeyFile | None = None,
+    ) -> None:  # fmt: skip
         self._db, self._journal, self._feed = db, journal, feed
-        self._clock, self._data = clock, data
+        self._clock, self._data, self._seals = clock, data, seals
 
     # What needs a person ----------------------------------------------------------------------
 
@@ -220,6 +226,13 @@ class Reader:
     async def keys(self, person: Person) -> list[KeyRow]:
         """Every application key, the newest first; for admins."""
         return await self._read(lambda conn: people.keys(conn, person))
+
+    async def secrets(self, person: Person) -> list[SecretRow]:
+        """Every secret without its value, and those that agents name and nobody set; for admins."""
+        ring = self._seals.ring() if self._seals is not None else None
+        keys = frozenset(ring.keys) if ring is not None else None
+        path = str(self._seals.path) if self._seals is not None else "in this process"
+        return await self._read(lambda conn: secrets.rows(conn, person, keys, path))
 
     # Live -----------------------------------------------------------------------------------------
 

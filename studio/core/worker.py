@@ -18,8 +18,10 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal, LeaseLost
 from studio.core.store.presence import Presence
 from studio.core.tools.tool import Catalog
+from studio.core.tools.values import Values
 from studio.core.work.driver import Driver
 from studio.core.work.hold import Hold
+from studio.core.work.opening import Opening
 
 log = logging.getLogger("studio.worker")
 
@@ -35,13 +37,15 @@ class Worker:
 
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
-        clock: Clock, name: str, concurrency: int = 256,
+        clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
+        self.opening = opening or Opening(db=db, feed=feed, clock=clock, values=Values({}))
         self.driver = Driver(
-            db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock
-        )
+            db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock,
+            opening=self.opening,
+        )  # fmt: skip
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
         self.presence = Presence(db, name, _ms(LEASE_SECONDS))

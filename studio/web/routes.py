@@ -3,7 +3,18 @@
 from starlette.routing import Route
 
 from studio.web import auth, live, static
-from studio.web.pages import agents, approvals, calls, demo, home, keys, policy, previews, sessions
+from studio.web.pages import (
+    agents,
+    approvals,
+    calls,
+    demo,
+    home,
+    keys,
+    policy,
+    previews,
+    secrets,
+    sessions,
+)
 
 
 def _get(path: str, page: object) -> Route:
@@ -45,6 +56,9 @@ routes = [
     _get("/keys", keys.index),
     _post("/keys", keys.make),
     _post("/keys/{key_id}/revocation", keys.revoke),
+    _get("/secrets", secrets.index),
+    _post("/secrets", secrets.put),
+    _post("/secrets/{name}/removal", secrets.remove),
     _get("/demo", demo.show),
     _get("/live/home", live.home),
     _get("/live/approvals", live.approvals),

@@ -69,6 +69,9 @@ REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.PolicySaved: frozenset(),
     e.KeyMade: frozenset(),
     e.KeyRevoked: frozenset(),
+    e.SecretSet: frozenset(),
+    e.SecretRemoved: frozenset(),
+    e.SecretsResealed: frozenset(),
     e.SignedIn: frozenset(),
 }
 

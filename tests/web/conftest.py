@@ -19,6 +19,7 @@ from studio import web
 from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.runtime import Runtime
+from studio.core.sealing import KeyFile
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
@@ -123,8 +124,11 @@ async def studio(migrated: Path, tmp_path: Path) -> AsyncIterator[Studio]:
         await feed.start()
         stack.push_async_callback(feed.close)
         clock, tokens, journal = StoryClock(), Tokens(b"k" * 32), Journal(db, feed)
-        runtime = Runtime(db=db, journal=journal, tokens=tokens, clock=clock)
-        reader = Reader(db=db, journal=journal, feed=feed, clock=clock, data=tmp_path)
+        seals = KeyFile(tmp_path / "secrets.key")
+        runtime = Runtime(db=db, journal=journal, tokens=tokens, clock=clock, seals=seals)
+        reader = Reader(
+            db=db, journal=journal, feed=feed, clock=clock, data=tmp_path, seals=seals
+        )  # fmt: skip
         ada = Person(id="ada", role="admin", via="key")
         await runtime.save_agent(ada, AGENT)
         await runtime.save_policy(ada, RULES, expect=None)

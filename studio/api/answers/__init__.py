@@ -23,6 +23,7 @@ from studio.api.answers.calls import Call, Calls, Content
 from studio.api.answers.health import Error, Fault, Health, Ready
 from studio.api.answers.keys import Key, Keys, MadeKey
 from studio.api.answers.policy import Change, Policy, PolicySaved, Rule, Tried
+from studio.api.answers.secrets import Secret, Secrets, SecretSet, SecretsRotated
 from studio.api.answers.sessions import (
     Event,
     Events,
@@ -69,6 +70,10 @@ __all__ = [
     "PreviewMessage",
     "Ready",
     "Rule",
+    "Secret",
+    "SecretSet",
+    "Secrets",
+    "SecretsRotated",
     "Sent",
     "Session",
     "SessionDetail",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from studio.core.rules import secrets
 from studio.core.rules.reading import Reader
 
 TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -78,7 +79,7 @@ def url_fault(url: str) -> str | None:
 
 
 def setting(reader: Reader, name: str, *, literal: bool = True) -> None:
-    """A value that is text, or the name of a setting that holds it."""
+    """A value that is text, or the name of a setting or secret that holds it."""
     value = reader.value.get(name)
     if isinstance(value, str) and literal:
         if any(letter in value for letter in "\r\n\0") or len(value) > 8_000:
@@ -86,9 +87,12 @@ def setting(reader: Reader, name: str, *, literal: bool = True) -> None:
     elif isinstance(value, Mapping) and list(value) == ["setting"]:
         if not isinstance(value["setting"], str) or not SETTING.fullmatch(value["setting"]):
             reader.fault(name, "must name a setting in capital letters, digits and _.")
+    elif isinstance(value, Mapping) and list(value) == ["secret"]:
+        if fault := secrets.name_fault(value["secret"]):
+            reader.fault(name, fault)
     else:
         text = "text or " if literal else ""
-        reader.fault(name, f'must be {text}{{"setting": "NAME"}}.')
+        reader.fault(name, f'must be {text}{{"setting": "NAME"}} or {{"secret": "NAME"}}.')
 
 
 def _tool(tool: Reader, schema_problem: SchemaProblem) -> None:

@@ -55,6 +55,7 @@ class Feed:
     def __init__(self, db: Db) -> None:
         self._db = db
         self._newest = 0
+        self._marks: dict[str, int] = {}  # of journals that are few, how often they grew
         self._told: dict[str, int] = {}  # positions told of that the journal was not asked for yet
         self._subscriptions: set[Subscription] = set()
         self._waiting: set[asyncio.Event] = set()
@@ -102,6 +103,10 @@ class Feed:
         finally:
             self._waiting.discard(event)
         return self._newest
+
+    def mark(self, journal_id: str) -> int:
+        """Another number whenever this journal grew; for journals other than sessions'."""
+        return self._marks.get(journal_id, 0)
 
     def subscribe(self) -> Subscription:
         """`async with feed.subscribe() as grown:` then `await grown.get()`, again and again."""
@@ -163,6 +168,8 @@ class Feed:
 
     def _grew(self, session_id: str, position: int) -> None:
         self._newest = max(self._newest, position)
+        if "_" not in session_id:  # no session's
+            self._marks[session_id] = self._marks.get(session_id, 0) + 1
         for event in self._waiting:
             event.set()
         self._mark(session_id)

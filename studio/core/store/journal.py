@@ -46,7 +46,7 @@ KEEP_CHECKPOINT = (
 )
 
 Rule = Callable[[Session], Sequence[Event]]
-OtherJournal = Literal["agents", "plugins", "policy", "people"]
+OtherJournal = Literal["agents", "plugins", "policy", "people", "secrets"]
 
 
 class LeaseLost(Exception):
@@ -133,7 +133,7 @@ class Journal:
         self, journal_id: OtherJournal, rule: Callable[[sa.Connection], Sequence[Event]], *,
         at: int, actor: str | None,
     ) -> list[Fact]:  # fmt: skip
-        """Record facts about agents, plugins, the policy or people."""
+        """Record facts about agents, the policy, people and the like."""
 
         def act(conn: sa.Connection) -> list[Fact]:
             faults.fault("journal.before_append")

@@ -52,6 +52,12 @@ def get(conn: sa.Connection, agent: str, version: int) -> Listing | None:
     )  # fmt: skip
 
 
+def all(conn: sa.Connection) -> dict[tuple[str, int], tuple[dict[str, Any], ...]]:
+    """The tools of every listing, by agent and version."""
+    query = sa.select(listings.c.agent, listings.c.version, listings.c.tools)
+    return {(row.agent, row.version): tuple(json.loads(row.tools)) for row in conn.execute(query)}
+
+
 def _upsert(conn: sa.Connection) -> Any:
     if conn.dialect.name == "sqlite":
         from sqlalchemy.dialects.sqlite import insert

@@ -65,12 +65,18 @@ INSERT_SKILL = (
 INSERT_POLICY = "INSERT INTO policies (version, rules, by, note, time) VALUES (?, ?, ?, ?, ?)"
 INSERT_KEY = "INSERT INTO keys (id, name, role, hash, by, made) VALUES (?, ?, ?, ?, ?, ?)"
 REVOKE_KEY = "UPDATE keys SET revoked = ? WHERE id = ?"
+VALUE_SET = (
+    "INSERT INTO secrets (owner, name, version, by, time, removed) VALUES (?, ?, ?, ?, ?, NULL) "
+    "ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, by = excluded.by, "
+    "time = excluded.time, removed = NULL"
+)
+VALUE_REMOVED = "UPDATE secrets SET removed = ?, by = ? WHERE owner = ? AND name = ?"
 
 DERIVED = (
     "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
-    "skills", "session_plugins", "policies", "keys", "checkpoints",
+    "skills", "session_plugins", "policies", "keys", "secrets", "checkpoints",
 )  # fmt: skip
-OTHERS = ("agents", "plugins", "policy", "people")
+OTHERS = ("agents", "plugins", "policy", "people", "secrets")
 
 
 def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence[Fact]) -> None:
@@ -84,7 +90,7 @@ def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence
 
 
 def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
-    """The rows of agents, plugins, skills, policies and keys."""
+    """The rows of agents, plugins, skills, policies, keys and secrets."""
     changes = Changes()
     for fact in facts:
         match fact.event:
@@ -111,6 +117,10 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
                 )
             case e.KeyRevoked() as f:
                 changes.update(REVOKE_KEY, (fact.time, f.key_id))
+            case e.SecretSet() as f:
+                changes.update(VALUE_SET, (f.owner, f.name, f.version, f.by, fact.time))
+            case e.SecretRemoved() as f:
+                changes.update(VALUE_REMOVED, (fact.time, f.by, f.owner, f.name))
             case _:
                 pass
     changes.carry_out(conn)

@@ -2,8 +2,9 @@
 
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
 be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
-session_plugins policies keys checkpoints`), and what is bookkeeping of its own (`positions wakes
-workers receipts uploads sign_ins spent listings plugin_folders drafts key_uses`).
+session_plugins policies keys secrets checkpoints`), and what is bookkeeping of its own (`positions
+wakes workers receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed
+secret_uses`).
 """
 
 import sqlalchemy as sa
@@ -373,6 +374,17 @@ keys = sa.Table(
     _time("revoked"),
 )
 
+secrets = sa.Table(  # without values: those are in `sealed`
+    "secrets",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    _text("by"),
+    _time("time", nullable=False),
+    _time("removed"),
+)
+
 checkpoints = sa.Table(
     "checkpoints",
     metadata,
@@ -489,6 +501,27 @@ drafts = sa.Table(  # what was sent for a plan, until it is confirmed or a day h
     _text("by"),
     sa.Column("data", sa.LargeBinary, nullable=False),
     _time("time", nullable=False),
+)
+
+sealed = sa.Table(  # the newest value of each secret, sealed; never in a journal
+    "sealed",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    _text("key"),  # id of the key that seals it
+    sa.Column("wrapped", sa.LargeBinary, nullable=False),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+)
+
+secret_uses = sa.Table(
+    "secret_uses",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    _time("used", nullable=False),
+    _text("by"),  # what used it, in words
+    _maybe("effect_id"),
 )
 
 key_uses = sa.Table(

@@ -21,6 +21,7 @@ from studio.core.tools.mcp.connection import Connection, Down, Server
 from studio.core.tools.plugins import Plugins
 from studio.core.tools.servers import BadServer, Source, server
 from studio.core.tools.tool import Gap, Offered, Tool
+from studio.core.tools.values import Values
 
 if TYPE_CHECKING:
     from studio.core.network.connector import Connector
@@ -40,20 +41,21 @@ class _Kept:
     offered: Offered
     states: tuple[tuple[Connection, int], ...]
     whole: bool
+    values: int
 
 
 class LiveCatalog:
     """Finds the tools of a manifest and keeps the connections they need.
 
-    `settings` maps names to secrets, `allow` lists places (`host:port`) that tools may reach though
-    they are not public, `data` is the folder that servers may keep files in.
+    `settings` maps names to values (see `values`), `allow` lists places (`host:port`) that tools
+    may reach though they are not public, `data` is the folder that servers may keep files in.
     """
 
     def __init__(
         self, plugins: Plugins, settings: Mapping[str, str], allow: frozenset[str], data: Path
     ) -> None:
-        self._plugins, self._settings, self._data = plugins, settings, data
-        self._rules = Rules.of(allow)
+        self._plugins, self._data = plugins, data
+        self._values, self._rules = Values.of(settings), Rules.of(allow)
         self._connections: dict[str, Connection] = {}
         self._ending: set[Connection] = set()
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -62,12 +64,23 @@ class LiveCatalog:
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
         kept = self._kept.get(id(manifest))
-        if kept is not None and kept.manifest is manifest and _holds(kept):
+        if kept is not None and kept.manifest is manifest and self._holds(kept):
             for connection, _ in kept.states:
                 connection.used = time.monotonic()
             return kept.offered
         self._let_idle_go()
         return await self._found(manifest)
+
+    def _holds(self, kept: _Kept) -> bool:
+        """Nothing was missing, and no value has changed and no server changed or gone since."""
+        return (
+            kept.whole
+            and kept.values == self._values.generation
+            and all(
+                connection.is_up and connection.generation == generation
+                for connection, generation in kept.states
+            )
+        )
 
     async def close(self) -> None:
         """End every server and connection it started."""
@@ -96,8 +109,9 @@ class LiveCatalog:
         states = tuple((connection, connection.generation) for _, connection, _ in connections)
         whole = len(connections) == len(sources)
         self._kept[id(manifest)] = _Kept(
-            manifest=manifest, offered=offered, states=states, whole=whole
-        )
+            manifest=manifest, offered=offered, states=states, whole=whole,
+            values=self._values.generation,
+        )  # fmt: skip
         while len(self._kept) > KEPT_OFFERS:
             self._kept.popitem(last=False)
         return offered
@@ -111,7 +125,7 @@ class LiveCatalog:
             try:
                 if entry.get("kind", "http") != "http":
                     raise http.BadTool(f"There are no tools of the kind {entry.get('kind')}.")
-                described = http.described(entry, self._settings)
+                described = http.described(entry, self._values)
             except (http.BadTool, TypeError, ValueError) as wrong:
                 gaps.append(Gap(source=name, message=f"{name}: {wrong}"))
                 continue
@@ -159,15 +173,15 @@ class LiveCatalog:
 
     async def _listed(self, source: Source) -> tuple[Connection, tuple[Any, ...]] | Gap:
         try:
-            described = server(source, self._settings, self._data)
+            described = server(source, self._values, self._data)
             connection = self._connection(source, described)
             return connection, await connection.tools()
         except (BadServer, Down) as wrong:
             return Gap(source=source.name, message=str(wrong))
 
     def _connection(self, source: Source, described: Server) -> Connection:
-        secret = self._settings
-        key = ids.digest([source.entry, str(source.folder), sorted(source.secrets(secret))])
+        secrets = sorted(source.opened(self._values))
+        key = ids.digest([source.entry, str(source.folder), secrets])
         if key not in self._connections:
             self._connections[key] = Connection(described, self._rules)
         return self._connections[key]
@@ -180,14 +194,6 @@ class LiveCatalog:
             if not connection.busy and now - connection.used > IDLE_SECONDS:
                 connection.drop()
                 self._ending.add(self._connections.pop(key))
-
-
-def _holds(kept: _Kept) -> bool:
-    """Nothing was missing, and no server has changed or gone since."""
-    return kept.whole and all(
-        connection.is_up and connection.generation == generation
-        for connection, generation in kept.states
-    )
 
 
 def _entries(manifest: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

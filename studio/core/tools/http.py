@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
 
 from studio.core import schemas
+from studio.core.masking import Mask
 from studio.core.network import hosts
 from studio.core.network.resolver import Refused, Unresolved
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
 from studio.core.tools import strict
 from studio.core.tools.tool import Kit, Result, ToolError, ToolSpec
+from studio.core.tools.values import NotSet, Values, named
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,7 +54,7 @@ class Described:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    mask: strict.Mask = field(default_factory=lambda: strict.Mask(()), repr=False)
+    mask: Mask = field(default_factory=Mask, repr=False)
 
 
 def described(tool: Mapping[str, Any], settings: Mapping[str, str]) -> Described:
@@ -61,10 +63,10 @@ def described(tool: Mapping[str, Any], settings: Mapping[str, str]) -> Described
     if method not in METHODS:
         raise BadTool(f"The method {method} is not one of {', '.join(METHODS)}.")
     _check_url(url)
-    found, secrets = headers(tool.get("headers", {}), settings)
+    values = Values.of(settings)
+    found = headers(tool.get("headers", {}), values)
     return Described(
-        spec=_spec(tool, method, url), method=method, url=url, headers=found,
-        mask=strict.Mask(secrets),
+        spec=_spec(tool, method, url), method=method, url=url, headers=found, mask=values.mask,
     )  # fmt: skip
 
 
@@ -73,6 +75,7 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
     for name, found in (("input", schema), ("output", output)):
         if found is not None and (wrong := schemas.problem(found)):
             raise BadTool(f"Its “{name}” {wrong}")
+    headers = tool.get("headers")
     told = ("name", "description", "method", "url", "input", "output", "headers")
     on_uncertain: Literal["ask", "tell"] = "tell" if tool.get("on_uncertain") == "tell" else "ask"
     return ToolSpec(
@@ -89,6 +92,7 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
         terminal=bool(tool.get("terminal", False)),
         on_uncertain=on_uncertain,
         timeout=float(tool.get("timeout", 30)),
+        secrets=named(headers.values() if isinstance(headers, Mapping) else ()),
     )
 
 
@@ -97,29 +101,28 @@ def _check_url(url: str) -> None:
         raise BadTool(f"Its URL {wrong}")
 
 
-def headers(value: Any, settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The headers with settings opened, and the secrets among them."""
-    found, secrets = dict[str, str](), list[str]()
+def headers(value: Any, values: Values) -> dict[str, str]:
+    """The headers with settings and secrets opened."""
+    found = dict[str, str]()
     for name, given in value.items() if isinstance(value, Mapping) else ():
         if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
             raise BadTool(f"The header {name} cannot be set here.")
         if isinstance(given, Mapping):
-            text = opened(given, settings)
-            secrets += [text, text.rpartition(" ")[2]]
+            text = opened(given, values)
         else:
             text = str(given)
         if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", text) or not text.isascii():
             raise BadTool(f"The header {name} has characters that cannot be sent.")
         found[name] = text
-    return found, secrets
+    return found
 
 
-def opened(given: Mapping[str, Any], settings: Mapping[str, str]) -> str:
-    """The value of {"setting": NAME}; BadTool when it is not set."""
-    name = str(given.get("setting", ""))
-    if not settings.get(name):
-        raise BadTool(f"It needs STUDIO_SETTING_{name}, which is not set.")
-    return settings[name]
+def opened(given: Mapping[str, Any], values: Values) -> str:
+    """The value of {"setting": NAME} or {"secret": NAME}; BadTool when it is not set."""
+    try:
+        return values.opened(given)
+    except NotSet as wrong:
+        raise BadTool(str(wrong)) from None
 
 
 class HttpTool:

@@ -93,6 +93,7 @@ def spec_of(
         terminal=bool(given.get("terminal", False)),
         on_uncertain=on_uncertain,
         timeout=float(given.get("timeout", connection.server.timeout)),
+        secrets=source.secrets,
     )
 
 

@@ -1,16 +1,18 @@
 """Servers as manifests and plugins describe them, with settings opened and places put in."""
 
+import contextlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from studio.core.network import hosts
 from studio.core.rules.events import Origin
-from studio.core.tools import http, strict
+from studio.core.tools import http
 from studio.core.tools.mcp.connection import Server
 from studio.core.tools.mcp.stdio import Launch
+from studio.core.tools.values import NotSet, Values, named
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 30.0, 3600.0
 
@@ -38,30 +40,42 @@ class Source:
         """Where its tools come from."""
         return Origin(kind="mcp", server=self.name, plugin=self.plugin, plugin_version=self.version)
 
-    def secrets(self, settings: Mapping[str, str]) -> list[str]:
-        """The values of the settings it names."""
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the secrets it is given."""
+        return named(self._given())
+
+    def opened(self, values: Values) -> list[str]:
+        """The values of the settings and secrets it names, as far as they are set."""
+        found = []
+        for item in self._given():
+            if isinstance(item, Mapping):
+                with contextlib.suppress(NotSet):
+                    found.append(values.opened(item))
+        return found
+
+    def _given(self) -> list[Any]:
         given = [*_mapping(self.entry.get("env")).values()]
-        given += _mapping(self.entry.get("headers")).values()
-        names = [str(item.get("setting", "")) for item in given if isinstance(item, Mapping)]
-        return [settings.get(name, "") for name in names]
+        return [*given, *_mapping(self.entry.get("headers")).values()]
 
 
 def server(source: Source, settings: Mapping[str, str], data: Path) -> Server:
     """The server of a description; BadServer says what is wrong with it."""
     entry, name = source.entry, source.name
     transport = entry.get("transport", "stdio")
-    mask = strict.Mask(_parts(source.secrets(settings)))
+    values = Values.of(settings)
+    mask = values.mask
     try:
         timeout = _timeout(entry.get("timeout", DEFAULT_TIMEOUT))
         if transport == "stdio":
-            launch = _launch(source, settings, data)
+            launch = _launch(source, values, data)
             destination = _command_words(source)
             return Server(
                 name=name, destination=destination, timeout=timeout, launch=launch, mask=mask
             )
         elif transport == "http":
             url = str(entry.get("url", ""))
-            headers = _headers(entry, url, settings)
+            headers = _headers(entry, url, values)
             return Server(
                 name=name,
                 destination=hosts.shown(url),
@@ -81,13 +95,13 @@ def _command_words(source: Source) -> str:
     return command.replace("${python}", "python").replace("${plugin}", source.folder.name)
 
 
-def _launch(source: Source, settings: Mapping[str, str], data: Path) -> Launch:
+def _launch(source: Source, values: Values, data: Path) -> Launch:
     command = source.entry.get("command")
     if not isinstance(command, list) or not command or not all(map(_is_text, command)):
         raise BadServer(f"{source.name}: its “command” is a list of texts.")
     places = {"${plugin}": str(source.folder), "${python}": sys.executable, "${data}": str(data)}
     env = {
-        name: http.opened(value, settings) if isinstance(value, Mapping) else _put(value, places)
+        name: http.opened(value, values) if isinstance(value, Mapping) else _put(value, places)
         for name, value in _mapping(source.entry.get("env")).items()
     }
     if any("\0" in value or "=" in name or not name for name, value in env.items()):
@@ -95,10 +109,10 @@ def _launch(source: Source, settings: Mapping[str, str], data: Path) -> Launch:
     return Launch(command=[_put(part, places) for part in command], folder=source.folder, env=env)
 
 
-def _headers(entry: Mapping[str, Any], url: str, settings: Mapping[str, str]) -> dict[str, str]:
+def _headers(entry: Mapping[str, Any], url: str, values: Values) -> dict[str, str]:
     if wrong := hosts.url_problem(url):
         raise BadServer(f"{entry.get('name')}: its “url” {wrong}")
-    return http.headers(entry.get("headers", {}), settings)[0]
+    return http.headers(entry.get("headers", {}), values)
 
 
 def _put(value: Any, places: Mapping[str, str]) -> str:
@@ -112,11 +126,6 @@ def _timeout(value: Any) -> float:
     if not isinstance(value, int | float) or not 0 < value <= LONGEST_TIMEOUT:
         raise http.BadTool("its “timeout” is a number of seconds, 3600 at most.")
     return float(value)
-
-
-def _parts(secrets: Iterable[str]) -> list[str]:
-    """Secrets, and the part behind a word like Bearer."""
-    return [part for secret in secrets for part in (secret, secret.rpartition(" ")[2])]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

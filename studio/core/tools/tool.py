@@ -19,6 +19,7 @@ class ToolSpec:
     `idempotentHint`). `hash` is SHA-256 of the definition, so a changed tool is another tool.
     `destination` is where the call goes, in words a person can check (method and URL template,
     command line of the server). `on_uncertain` says who is asked when the outcome is unknown.
+    `secrets` names those that go out with a call, or that its server was started with.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ToolSpec:
     terminal: bool = False
     on_uncertain: Literal["ask", "tell"] = "ask"
     timeout: float = 30.0
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from studio.core.rules import access
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, NotFound, TooLarge
 from studio.core.rules.session import Session
+from studio.core.sealing import KeyFile
 from studio.core.store.db import Db
 from studio.core.store.journal import Journal, Receipt
 from studio.core.store.people import Ages
@@ -21,10 +22,11 @@ class Verbs:
     """The parts that verbs use."""
 
     def __init__(
-        self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock, ages: Ages | None = None
-    ) -> None:
+        self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock, ages: Ages | None = None,
+        seals: KeyFile | None = None,
+    ) -> None:  # fmt: skip
         self.db, self.journal, self.tokens, self.clock = db, journal, tokens, clock
-        self.ages = ages or Ages()
+        self.ages, self.seals = ages or Ages(), seals
         self.talks = Talks(journal)
 
 

@@ -24,6 +24,7 @@ from studio.core.store.journal import Committed, Journal, LeaseLost
 from studio.core.tools.tool import Catalog, Offered, Tool
 from studio.core.work.asking import Asking
 from studio.core.work.hold import Hold
+from studio.core.work.opening import Opening
 from studio.core.work.outage import Outage
 from studio.core.work.sending import Sending
 
@@ -35,11 +36,12 @@ class Driver:
     """Moves sessions, one call of `move` each; shared by all sessions of a worker."""
 
     def __init__(
-        self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog, clock: Clock
-    ) -> None:
+        self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
+        clock: Clock, opening: Opening,
+    ) -> None:  # fmt: skip
         self.db, self.journal, self.feed = db, journal, feed
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
-        self.outage = Outage()
+        self.opening, self.outage = opening, Outage()
         self._asking, self._sending = Asking(self), Sending(self)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
         self._listed: dict[tuple[str, int], object] = {}
@@ -144,6 +146,7 @@ class Driver:
 
     async def offered(self, session: Session, manifest: agents_rule.Manifest) -> Offered:
         """The tools the agent is offered now; word of them is left for the pages."""
+        await self.opening.fresh()
         offered = await self.catalog.offered(manifest.data)
         await self._list(session, offered)
         return offered
@@ -184,6 +187,7 @@ def _listed(tool: Tool) -> dict[str, Any]:
         "read_only": spec.read_only,
         "repeatable": spec.repeatable,
         "destination": spec.destination,
+        "secrets": list(spec.secrets),
         "hash": spec.hash,
     }
 

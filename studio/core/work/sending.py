@@ -101,6 +101,8 @@ class Sending:
             if await self._is_stopped(hold, started):
                 came = NOT_SENT
             else:
+                used = tool.spec.secrets
+                await self.driver.opening.used(used, tool.spec.name, started.effect_id)
                 came = await self._call(tool, arguments, kit)
             fault("call.before_outcome")
             await self.driver.commit(

@@ -180,7 +180,7 @@ async def test_another_setting_is_another_server(plugins, tmp_path):
         catalog = LiveCatalog(plugins, {"SET": value}, frozenset(), tmp_path)
         offered = await catalog.offered(manifest)
         seen.append(offered.tools["echo"].spec.hash)
-        assert (await offered.tools["env"].call({}, kit())).value["TOKEN"] == "•••"
+        assert (await offered.tools["env"].call({}, kit())).value["TOKEN"] == "[masked: SET]"
         await catalog.close()
 
     assert seen[0] == seen[1]

@@ -197,9 +197,12 @@ async def test_a_secret_that_comes_back_is_masked(call, failure):
     echoed = (await call("/echo", headers=headers)).value
     refused = await failure("/fail/400/s3cr3t%2Ftoken%26more", headers=headers)
 
-    assert (echoed["authorization"], echoed["x-basic"]) == ("•••", "•••")
+    assert (echoed["authorization"], echoed["x-basic"]) == (
+        "[masked: TOKEN]",
+        "[masked: BASIC]",
+    )
     assert "s3cr3t" not in refused.message + str(refused.result)
-    assert "•••" in refused.message
+    assert "[masked: TOKEN]" in refused.message
 
 
 # What goes wrong ------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from studio.core.masking import Mask
 from studio.core.network.resolver import Rules
-from studio.core.tools import strict
 from studio.core.tools.mcp.stdio import Ears, Launch, stdio
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Server:
     launch: Launch | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    mask: strict.Mask = field(default_factory=lambda: strict.Mask(()), repr=False)
+    mask: Mask = field(default_factory=Mask, repr=False)
 
 
 class Connection:

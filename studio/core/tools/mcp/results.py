@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
+from studio.core.masking import Mask
 from studio.core.rules import ids
 from studio.core.tools import strict
 from studio.core.tools.tool import Result, ToolError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 LARGEST_RESULT = 8 * 1024 * 1024
 
 
-def result(answer: "mcp_types.CallToolResult", mask: strict.Mask) -> Result:
+def result(answer: "mcp_types.CallToolResult", mask: Mask) -> Result:
     """The result of a call that went well; ToolError when it cannot be kept."""
     try:
         found = _result(answer)
@@ -28,7 +29,7 @@ def result(answer: "mcp_types.CallToolResult", mask: strict.Mask) -> Result:
     return Result(value=mask.value(found.value))
 
 
-def words(answer: "mcp_types.CallToolResult", mask: strict.Mask) -> str:
+def words(answer: "mcp_types.CallToolResult", mask: Mask) -> str:
     """What a tool says of its own failure, on one line."""
     texts = [block.text for block in answer.content if block.type == "text"]
     said = " ".join(" ".join(texts).split())[:1_000]

@@ -35,6 +35,9 @@ def upgrade() -> None:
     _plugin_folders()
     _drafts()
     _key_uses()
+    _secrets()
+    _sealed()
+    _secret_uses()
     _first_position()
     _facts_stay()
     _words_are_found()
@@ -567,6 +570,41 @@ def _key_uses() -> None:
         "key_uses",
         sa.Column("id", sa.Text(), primary_key=True),
         sa.Column("used", sa.BigInteger(), nullable=False),
+    )
+
+
+def _secrets() -> None:
+    op.create_table(
+        "secrets",
+        sa.Column("owner", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("removed", sa.BigInteger(), nullable=True),
+    )
+
+
+def _sealed() -> None:
+    op.create_table(
+        "sealed",
+        sa.Column("owner", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("wrapped", sa.LargeBinary(), nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+    )
+
+
+def _secret_uses() -> None:
+    op.create_table(
+        "secret_uses",
+        sa.Column("owner", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("used", sa.BigInteger(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("effect_id", sa.Text(), nullable=True),
     )
 
 

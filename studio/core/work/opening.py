@@ -1,0 +1,108 @@
+"""Opening: the one place where sealed values become plain, in the worker alone.
+
+All of them are opened again whenever one changes: to be used by what names them, and to be masked
+in whatever comes back. Nothing of it leaves this process but in the one call that names it.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from studio.core.clock import Clock
+from studio.core.rules import secrets as rule_of
+from studio.core.rules.errors import StudioError
+from studio.core.sealing import CannotOpen, KeyFile, Place, Ring, Sealed
+from studio.core.store import secrets
+from studio.core.store.db import Db
+from studio.core.store.feed import Feed
+from studio.core.store.secrets import SealedRow
+from studio.core.tools.values import Values
+
+log = logging.getLogger("studio.worker")
+
+USE_MILLISECONDS = 60_000  # between two notes that a secret was used
+
+
+class Opening:
+    """Keeps `values` as the store has them. `seals` is the key file, None when there is none."""
+
+    def __init__(
+        self, *, db: Db, feed: Feed, clock: Clock, values: Values, seals: KeyFile | None = None
+    ) -> None:
+        self._db, self._feed, self._clock = db, feed, clock
+        self._seals, self.values = seals, values
+        self._mark = -1
+        self._has_problems = False
+        self._taken: tuple[Any, Any] | None = None
+        self._noted: dict[str, int] = {}
+
+    async def fresh(self) -> None:
+        """Open everything again when something was set or removed since; costs nothing if not.
+
+        What could not be opened is tried again each time: its key may be back.
+        """
+        mark = self._feed.mark("secrets")
+        if mark == self._mark and not self._has_problems:
+            return
+        rows = await self._db.read(secrets.all_sealed)
+        self._open(rows)
+        self._mark = mark
+
+    async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
+        """Note that these secrets of the studio are used now, once a minute at most."""
+        now = self._clock.now()
+        due = [name for name in names if now - self._noted.get(name, 0) > USE_MILLISECONDS]
+        if not due:
+            return
+        self._noted.update(dict.fromkeys(due, now))
+        await self._db.touch(
+            lambda conn: secrets.used(conn, rule_of.STUDIO, due, now, by, effect_id)
+        )
+
+    def _open(self, rows: tuple[SealedRow, ...]) -> None:
+        plain: dict[str, dict[str, str]] = {}
+        problems: dict[str, dict[str, str]] = {}
+        ring, missing = self._ring() if rows else (None, "")
+        for row in rows:
+            try:
+                value = _opened(ring, row, missing)
+            except CannotOpen as wrong:
+                problems.setdefault(row.owner, {})[row.name] = str(wrong)
+                continue
+            plain.setdefault(row.owner, {})[row.name] = value
+        self._has_problems = bool(problems)
+        if (plain, problems) != self._taken:
+            self._taken = (plain, problems)
+            self._take(plain, problems)
+
+    def _take(
+        self, plain: Mapping[str, Mapping[str, str]], problems: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        others = [
+            (f"{owner} {name}", value)
+            for owner, named in plain.items()
+            if owner != rule_of.STUDIO
+            for name, value in named.items()
+        ]
+        self.values.fill(
+            plain.get(rule_of.STUDIO, {}), problems.get(rule_of.STUDIO, {}), others
+        )  # fmt: skip
+
+    def _ring(self) -> tuple[Ring | None, str]:
+        """The keys, and why there are none."""
+        if self._seals is None:
+            return None, "this process has no key file"
+        try:
+            ring = self._seals.ring()
+        except StudioError as error:
+            log.warning("The key file cannot be used: %s", error)
+            return None, str(error).rstrip(".")
+        return ring, f"there is no key file {self._seals.path}" if ring is None else ""
+
+
+def _opened(ring: Ring | None, row: SealedRow, missing: str) -> str:
+    if ring is None:
+        raise CannotOpen(missing)
+    place = Place(owner=row.owner, name=row.name, version=row.version)
+    sealed = Sealed(key=row.key, wrapped=row.wrapped, value=row.value)
+    return ring.open(place, sealed).decode("utf-8")
