@@ -43,6 +43,7 @@ SHOWN = """
       if (edge?.nodeType === Node.TEXT_NODE && !edge.data.trim()) edge.remove();
   }
   return copy.innerHTML.replace(/\\s+/g, ' ').replace(/>(?= ?<)/g, '>\\n').trim()
+    + '\\n' + document.querySelector('#banner')?.textContent
     + '\\n' + document.querySelector('#pending')?.textContent + '\\n' + document.title;
 }
 """

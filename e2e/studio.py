@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,11 @@ class Studio:
         finally:
             found.stop()
             shutil.rmtree(data, ignore_errors=True)
+
+    def has_room(self, size: int = resource.RLIM_INFINITY) -> None:
+        """From now on it writes no file beyond so many bytes, as on a disk that is full."""
+        assert self.process is not None
+        resource.prlimit(self.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     def log(self) -> str:
         """What it wrote to standard error."""

@@ -268,7 +268,10 @@ class Reader:
 
     async def trouble(self) -> str:
         """What a person should know on every page while it lasts; "" when all is well."""
-        return health.trouble(await self.health())
+        try:
+            return health.trouble(await self.health())
+        except Unavailable as error:
+            return f"Nothing can be read at the moment: {error.message}"
 
     async def ready(self) -> dict[str, Any]:
         """Whether requests can be answered: {"ready": bool, "why": sentence or None}."""

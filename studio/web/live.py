@@ -1,9 +1,10 @@
 """The one stream of each open page: what is pushed is inert, what can act is told to look again.
 
 Its ids are the session's sequence numbers on a session's page, positions of the journal on lists,
-and absent for the counts. It begins with what was missed since `Last-Event-ID` (else `?after=`),
-says `live`, then tells what happens, with a `beat` every ten seconds. It ends with `gone` when the
-person is signed out, and without a word when the viewer is too slow or the server stops.
+and absent for the counts and the banner. It begins with what was missed since `Last-Event-ID`
+(else `?after=`), says `live`, then tells what happens, with a `beat` every ten seconds. It ends
+with `gone` when the person is signed out, and without a word when the viewer is too slow or the
+server stops.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from studio.web.hub import Chunk, Hub, Key
 from studio.web.topics import message
 
 BEAT_SECONDS = 10.0
+HEALTH: Key = ("health", "")
 LOOK_SECONDS = 1.0  # how often a stream asks whether its person is still signed in
 
 
@@ -49,10 +51,11 @@ async def pending(request: Request) -> Response:
 
 
 def answer(request: Request, *keys: Key) -> EventSourceResponse:
-    """A stream of these topics and of the counts in the frame."""
+    """A stream of these topics, of the counts in the frame and of the banner."""
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
     counts: Key = ("pending", _scope(request.state.person))
-    told = stream(request.app.state.hub, request.state.secret, (*keys, counts), after)
+    everywhere: tuple[Key, ...] = (counts, HEALTH)
+    told = stream(request.app.state.hub, request.state.secret, (*keys, *everywhere), after)
     # our own `beat` says that we live: comments are not seen by the page
     return EventSourceResponse(
         told, ping=0, sep="\n", send_timeout=30, shutdown_event=request.app.state.hub.ending,

@@ -8,6 +8,7 @@ late, does no harm; the id stands on the last message of a batch.
 import asyncio
 from collections import deque
 from collections.abc import Iterable
+from html import escape
 from typing import Any
 
 from sse_starlette import ServerSentEvent
@@ -188,6 +189,29 @@ class PendingTopic(Topic):
         return (await self.reader.pending(self._person)).total
 
 
+class HealthTopic(Topic):
+    """The banner: what everyone should know of the store while it lasts. It has no ids."""
+
+    pace = nap = 0.5  # nothing rings when a disk fills up
+
+    def __init__(self, reader: Reader, _name: str) -> None:
+        super().__init__(reader)
+        self._trouble = ""
+
+    async def open(self) -> None:
+        """See how it is."""
+        self._trouble = await self.reader.trouble()
+
+    async def news(self) -> list[Chunk]:
+        """The words, when they are others."""
+        before, self._trouble = self._trouble, await self.reader.trouble()
+        return [] if self._trouble == before else [await self.catch_up("")]
+
+    async def catch_up(self, after: str) -> Chunk:
+        """The words, or none."""
+        return Chunk(data=message(banner_partial(self._trouble)))
+
+
 class ListTopic(Topic):
     """A list that each viewer fetches under their own rights: told when to look again.
 
@@ -258,6 +282,7 @@ class ApprovalsTopic(ListTopic):
 TOPICS = {
     "session": SessionTopic,
     "pending": PendingTopic,
+    "health": HealthTopic,
     "approvals": ApprovalsTopic,
     "home": ListTopic,
     "sessions": ListTopic,
@@ -331,6 +356,11 @@ def progress_partial(progress: dict[str, Progress]) -> str:
 def pending_partial(total: int) -> str:
     """The count in the navigation; nothing when nothing waits."""
     return f'<hx-partial hx-target="#pending" hx-swap="textContent">{total or ""}</hx-partial>'
+
+
+def banner_partial(words: str) -> str:
+    """What stands at the top of every page; morphed, so that the same words are not read twice."""
+    return f'<hx-partial hx-target="#banner" hx-swap="innerMorph">{escape(words)}</hx-partial>'
 
 
 def _dirty(facts: list[e.Fact]) -> tuple[set[str], set[int]]:

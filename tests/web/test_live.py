@@ -153,6 +153,27 @@ async def test_a_burst_is_told_once_each_and_in_order(studio: Studio, secret: st
     assert ids == sorted(ids, key=lambda text: int(text.partition("-")[2]))
 
 
+async def test_trouble_of_the_store_is_pushed_and_taken_back(
+    studio: Studio, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ["", "The disk <full>."]
+
+    async def trouble() -> str:
+        return said[-1]
+
+    monkeypatch.setattr(studio.reader, "trouble", trouble)
+    async with listening(studio, secret, ("health", "")) as ear:
+        begun = await ear.live()
+        said.append("")
+        well = await ear.until(lambda m: "#banner" in m.data)
+        said.append("Away.")
+        ill = await ear.until(lambda m: "#banner" in m.data)
+
+    start, end = '<hx-partial hx-target="#banner" hx-swap="innerMorph">', "</hx-partial>"
+    told = [pushed(messages) for messages in (begun, well, ill)]
+    assert told == [f"{start}{text}{end}" for text in ("The disk &lt;full&gt;.", "", "Away.")]
+
+
 async def test_two_viewers_share_one_rendering(
     studio: Studio, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,9 @@ from studio.core.store.db import Db
 CLOCK_SLACK = 1_000  # ms a fact may be ahead of our clock before that is said
 DISK_FLOOR = 256 * 1024 * 1024  # bytes
 WAKE_LAG = 20_000  # ms a due wake may wait before we say that nobody works
+# The words stand still while it lasts, so that they are read out once: figures go by steps.
+FREE = (256, 128, 64, 32, 16, 8, 4, 2, 1)  # MiB
+LAGS = ((3600, "an hour"), (600, "10 minutes"), (60, "a minute"), (20, "20 seconds"))
 
 
 async def figures(db: Db, now: int, folder: Path) -> dict[str, Any]:
@@ -34,16 +37,19 @@ def trouble(figures: Mapping[str, Any]) -> str:
     if figures["last_error"]:
         return f"Nothing can be recorded at the moment: {figures['last_error']}"
     if figures["disk_free"] < DISK_FLOOR:
-        free = figures["disk_free"] // 2**20
-        return f"The disk is almost full: {free} MiB are left. Make room before decisions fail."
+        free = min(step for step in FREE if figures["disk_free"] < step * 2**20)
+        return (
+            f"The disk is almost full: less than {free} MiB are left. "
+            "Make room before decisions fail."
+        )
     if figures["clock_behind"]:
         return (
             "This machine's clock is behind the newest fact, so deadlines and times are off until "
             "it has caught up. Set the clock right."
         )
     if figures["wake_lag"] > WAKE_LAG:
-        seconds = figures["wake_lag"] // 1000
-        return f"No worker has moved a session for {seconds} s. Start one: studio work."
+        lag = next(words for seconds, words in LAGS if figures["wake_lag"] >= seconds * 1000)
+        return f"No worker has moved a session for over {lag}. Start one: studio work."
     return ""
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from studio.core.projections.health import trouble
 from studio.core.reader import Reader
+from studio.core.rules.errors import Unavailable
 from studio.core.store import wakes
 from tests.core.projections.story import Story
 
@@ -70,9 +71,12 @@ async def test_a_clock_that_is_behind_is_trouble_for_every_page(
     "figure,words",
     [
         ({"last_error": "The disk is full."}, "Nothing can be recorded"),
-        ({"disk_free": 1_000_000}, "almost full"),
+        ({"disk_free": 1_000_000}, "almost full: less than 1 MiB"),
+        ({"disk_free": 200 * 2**20}, "almost full: less than 256 MiB"),
         ({"clock_behind": True}, "Set the clock right"),
-        ({"wake_lag": 60_000}, "studio work"),
+        ({"wake_lag": 20_001}, "for over 20 seconds. Start one: studio work"),
+        ({"wake_lag": 60_000}, "for over a minute"),
+        ({"wake_lag": 10**9}, "for over an hour"),
     ],
 )
 def test_trouble_is_told_in_words(figure: dict[str, object], words: str) -> None:
@@ -80,3 +84,31 @@ def test_trouble_is_told_in_words(figure: dict[str, object], words: str) -> None
 
     assert trouble(well) == ""
     assert words in trouble({**well, **figure})
+
+
+@pytest.mark.parametrize(
+    "one,two",
+    [
+        ({"disk_free": 200 * 2**20}, {"disk_free": 190 * 2**20}),
+        ({"wake_lag": 61_000}, {"wake_lag": 75_000}),
+    ],
+)
+def test_the_words_stand_still_while_figures_move(
+    one: dict[str, object], two: dict[str, object]
+) -> None:
+    well = {"last_error": None, "disk_free": 10**12, "clock_behind": False, "wake_lag": 0}
+
+    assert trouble({**well, **one}) == trouble({**well, **two})
+
+
+async def test_a_store_that_cannot_be_read_is_trouble(
+    story: Story, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*args: object) -> None:
+        raise Unavailable("PostgreSQL cannot be reached.")
+
+    monkeypatch.setattr(story.db, "read", away)
+
+    assert await reader.trouble() == (
+        "Nothing can be read at the moment: PostgreSQL cannot be reached."
+    )
