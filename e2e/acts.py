@@ -31,7 +31,7 @@ SHOWN = """
   for (const field of all('input[name=token], input[name=key]')) field.removeAttribute('value');
   for (const button of all('[data-needs-read]')) button.removeAttribute('disabled');
   for (const hint of all('[data-unread]')) hint.removeAttribute('hidden');
-  for (const jump of all('[data-jump]')) jump.remove();
+  for (const jump of all('[data-jump], template')) jump.remove();
   for (const link of all('#line-older a'))
     for (const name of ['hx-get', 'hx-target', 'hx-swap']) link.removeAttribute(name);
   for (const node of all('*')) {

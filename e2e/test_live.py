@@ -475,6 +475,24 @@ def test_a_page_opened_in_the_middle_of_a_draft_shows_it(studio: Studio, sign_in
     expect(page.locator("#draft")).to_have_text("")
 
 
+def test_a_page_that_stays_open_grows_no_longer_than_a_reload_shows(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    page = sign_in(studio)
+    session_id = begin(studio, "say ready")
+    ends(studio, session_id)
+    visit(page, studio, session_id)
+
+    for turn in (2, 3):
+        studio.api.sessions.send(session_id, BUSY)
+        expect(page.get_by_text(f"Turn {turn} completed.").first).to_be_visible(timeout=30_000)
+        same_as_reloaded(page)
+        assert page.locator("#timeline > [id^=line-]:not(#line-older)").count() == 100
+
+    page.get_by_role("link", name="Earlier lines").click()
+    expect(page.locator("#timeline > [id^=line-]:not(#line-older)")).to_have_count(200)
+
+
 def test_scrolling_up_holds_the_place_and_counts_what_is_new(
     studio: Studio, sign_in: SignIn
 ) -> None:

@@ -115,8 +115,21 @@
     button.hidden = stuck || !fresh;
     put(one("[data-fresh]", button), `${fresh} new`);
   };
+  /* what is followed is as long as a reload would show it, however long the page stays open */
+  const trim = () => {
+    const lines = all("li[id^=line-]:not(#line-older)", list()), most = Number(list().dataset.follow);
+    if (!stuck || !most || lines.length <= most) return;
+    const first = lines.at(-most), { previousElementSibling: turn } = first;
+    const kept = turn?.dataset.kind === "turn" ? turn : first;
+    while (kept.previousSibling) kept.previousSibling.remove();
+    list().prepend(one("[data-older]").content.firstElementChild.cloneNode(true));
+    const more = one("#line-older a", list());
+    for (const name of ["href", "hx-get"]) more.setAttribute(name, more.getAttribute(name) + first.id.slice(5));
+    window.htmx.process(more);
+  };
   const grown = () => {
     if (!list()) return;
+    trim();
     let added = 0, line = list().lastElementChild;
     for (; line && line.id !== last; line = line.previousElementSibling) added += 1;
     if (line && !stuck) fresh += added;

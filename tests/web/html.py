@@ -24,8 +24,10 @@ class Element:
         return " ".join(" ".join(parts).split())
 
     def walk(self) -> Iterator["Element"]:
-        """This element and all that is below it."""
+        """This element and all that is below it; what a template holds is not part of the page."""
         yield self
+        if self.tag == "template":
+            return
         for child in self.children:
             if isinstance(child, Element):
                 yield from child.walk()

@@ -38,6 +38,7 @@ NEEDS = ("any", "held", "questions", "uncertain")
 PANELS = ("usage", "events", "agent")
 EVENTS = 60
 SHOW = "sessions/show.html"
+WINDOW = 100  # lines of a timeline that are shown at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +112,7 @@ class ShowView:
     panel: Panel
     draft: str
     is_now: bool
+    window: int = WINDOW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +246,10 @@ async def _session(request: Request) -> SessionView:
 
 async def _timeline(request: Request) -> Timeline:
     return await reader(request).timeline(
-        person(request), request.path_params["session_id"], before=_number(request, "before")
+        person(request),
+        request.path_params["session_id"],
+        before=_number(request, "before"),
+        limit=WINDOW,
     )
 
 
