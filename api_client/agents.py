@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from api_client.call import Call, Json, get, part, tag, texts
-from api_client.shapes import AgentDetail, Agents, Plan, Plans, Versions
+from api_client.shapes import AgentDetail, AgentDiff, Agents, AgentVersions, Plan, Plans
 
 
 def index() -> Call[Agents]:
@@ -16,9 +16,14 @@ def show(name: str, *, version: int | None = None) -> Call[AgentDetail]:
     return get(f"/v1/agents/{part(name)}", version=version)
 
 
-def versions(name: str) -> Call[Versions]:
-    """The versions of an agent."""
-    return get(f"/v1/agents/{part(name)}/versions")
+def versions(name: str, *, before: int | None = None) -> Call[AgentVersions]:
+    """The versions of an agent and what each changed, the newest first, 50 at a time."""
+    return get(f"/v1/agents/{part(name)}/versions", before=before)
+
+
+def diff(name: str, *, old: int | None = None, new: int | None = None) -> Call[AgentDiff]:
+    """How two versions differ; without them the newest and the one before it."""
+    return get(f"/v1/agents/{part(name)}/diff", old=old, new=new)
 
 
 def save(

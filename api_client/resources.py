@@ -91,6 +91,7 @@ class Agents(Resource):
     list = Verb(agents.index)
     show = Verb(agents.show)
     versions = Verb(agents.versions)
+    diff = Verb(agents.diff)
     save = Verb(agents.save)
     save_many = Verb(agents.save_many)
 
@@ -160,6 +161,7 @@ class AsyncAgents(AsyncResource):
     list = AsyncVerb(agents.index)
     show = AsyncVerb(agents.show)
     versions = AsyncVerb(agents.versions)
+    diff = AsyncVerb(agents.diff)
     save = AsyncVerb(agents.save)
     save_many = AsyncVerb(agents.save_many)
 

@@ -130,3 +130,5 @@ async def everything(studio: Studio) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "array", "items": {}}}}
     await story.hold(curious, question, kind="question", prompt="Whom?", schema=schema)
     await studio.runtime.make_key(ADA, "exporter", "viewer")
+    manifest = (await studio.reader.agent(ADA, "helper")).manifest
+    await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})

@@ -64,6 +64,82 @@ class Versions(TypedDict):
     items: list[Version]
 
 
+class AgentVersion(TypedDict):
+    """A saved version of an agent and what it changed."""
+
+    version: int
+    by: str
+    time: str
+    changes: list[str]
+
+
+class AgentVersions(TypedDict):
+    """Versions of an agent, the newest first; `next` is `before` of the following call."""
+
+    items: list[AgentVersion]
+    latest: int
+    next: int | None
+
+
+class DiffField(TypedDict):
+    """One value that differs."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+class DiffThing(TypedDict):
+    """A tool, server, plugin, skill or sub-agent that differs."""
+
+    name: str
+    change: str
+    fields: list[DiffField]
+
+
+class DiffLine(TypedDict):
+    """A line of a text; `parts` are [text, whether it is what changed]."""
+
+    change: str
+    old: int | None
+    new: int | None
+    left_out: int
+    parts: list[Any]
+
+
+class DiffSection(TypedDict):
+    """A part of the manifest that differs."""
+
+    name: str
+    moved: bool
+    things: list[DiffThing]
+    fields: list[DiffField]
+    lines: list[DiffLine]
+
+
+class DiffVerdict(TypedDict):
+    """What the policy of now says of a tool in both versions."""
+
+    tool: str
+    change: str
+    before: str
+    before_sentence: str
+    after: str
+    after_sentence: str
+
+
+class AgentDiff(TypedDict):
+    """How two versions of an agent differ."""
+
+    name: str
+    old: int
+    new: int
+    latest: int
+    policy_version: int
+    sections: list[DiffSection]
+    verdicts: list[DiffVerdict]
+
+
 class AgentDetail(TypedDict):
     """One version of an agent."""
 

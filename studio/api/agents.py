@@ -27,10 +27,34 @@ async def show(ask: Ask[b.AgentQuery, b.NoBody]) -> Answer:
     return Answer(value=detail, headers={"ETag": f'"{view.version}"'})
 
 
-async def versions(ask: Ask[b.NoQuery, b.NoBody]) -> a.Versions:
-    """Every version of an agent."""
-    view = await ask.reader.agent(ask.person, ask.part("name"))
-    return a.Versions(items=a.take_all(a.Version, view.versions))
+async def versions(ask: Ask[b.VersionsQuery, b.NoBody]) -> a.AgentVersions:
+    """The versions of an agent and what each changed."""
+    found = await ask.reader.agent_versions(ask.person, ask.part("name"), before=ask.query.before)
+    items = a.take_all(a.AgentVersion, found.versions)
+    return a.AgentVersions(items=items, latest=found.latest, next=found.next)
+
+
+async def diff(ask: Ask[b.DiffQuery, b.NoBody]) -> a.AgentDiff:
+    """How two versions of an agent differ."""
+    name = ask.part("name")
+    new = ask.query.new or (await ask.reader.agent(ask.person, name)).latest
+    old = ask.query.old or max(1, new - 1)
+    found = await ask.reader.agent_diff(ask.person, name, old, new)
+    return a.take(
+        a.AgentDiff, found, old=old, new=new,
+        sections=tuple(_section(one) for one in found.sections),
+        verdicts=a.take_all(a.DiffVerdict, found.verdicts),
+    )  # fmt: skip
+
+
+def _section(section: Any) -> a.DiffSection:
+    things = [a.take(a.DiffThing, one, fields=a.take_all(a.DiffField, one.fields))
+              for one in section.things]  # fmt: skip
+    return a.take(
+        a.DiffSection, section, things=tuple(things),
+        fields=a.take_all(a.DiffField, section.fields),
+        lines=a.take_all(a.DiffLine, section.lines),
+    )  # fmt: skip
 
 
 async def save(ask: Ask[b.SaveQuery, Any]) -> Answer:
@@ -80,7 +104,13 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="list_agent_versions", method="GET", path="/agents/{name}/versions", call=versions,
-        gives=a.Versions, says="List the versions of an agent.",
+        gives=a.AgentVersions, query=b.VersionsQuery,
+        says="List the versions of an agent and what each changed.",
+    ),
+    Endpoint(
+        name="diff_agent", method="GET", path="/agents/{name}/diff", call=diff, gives=a.AgentDiff,
+        query=b.DiffQuery,
+        says="Compare two versions of an agent, and what the policy says of their tools.",
     ),
     Endpoint(
         name="save_agent", method="PUT", path="/agents/{name}", call=save, gives=a.Plan,

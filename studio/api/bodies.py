@@ -144,6 +144,21 @@ class AgentQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VersionsQuery:
+    """Which versions of the agent: those before this one."""
+
+    before: Positive | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffQuery:
+    """Which two versions; without them the newest and the one before it."""
+
+    old: Positive | None = None
+    new: Positive | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SaveQuery:
     """Whether to save or only to plan."""
 

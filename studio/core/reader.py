@@ -5,7 +5,7 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from studio.core.clock import Clock
 from studio.core.projections import (
+    agent_diffs,
     agents,
     calls,
     cards,
@@ -29,6 +30,7 @@ from studio.core.projections import (
     timeline,
     waits,
 )
+from studio.core.projections.agent_diffs import AgentDiff, VerdictRow, VersionChange, VersionPage
 from studio.core.projections.agents import (
     AgentBrief,
     AgentRow,
@@ -58,10 +60,10 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
 
 __all__ = [
-    "AgentBrief", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow", "Follow",
-    "GapView", "Home", "KeyRow", "LimitUse", "Line", "Page", "Pending", "PolicyView", "Reader",
-    "RuleRow", "SecretRow", "SessionRow", "SessionView", "Timeline", "ToolView", "TurnRow",
-    "VersionRow", "WaitRow",
+    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow",
+    "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "Page", "Pending", "PolicyView",
+    "Reader", "RuleRow", "SecretRow", "SessionRow", "SessionView", "Timeline", "ToolView",
+    "TurnRow", "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -218,6 +220,21 @@ class Reader:
     async def agent(self, person: Person, name: str, version: int | None = None) -> AgentView:
         """One version of an agent (without `version` the newest) with its tools as last found."""
         return await self._read(lambda conn: agents.view(conn, name, _whole(version)), name)
+
+    async def agent_versions(
+        self, person: Person, name: str, *, before: int | None = None
+    ) -> VersionPage:
+        """The versions of an agent below `before`, newest first, and what each changed."""
+        return await self._read(lambda conn: agent_diffs.versions(conn, name, _whole(before)), name)
+
+    async def agent_diff(self, person: Person, name: str, old: int, new: int) -> AgentDiff:
+        """How two versions of an agent differ, and what the policy of now says of their tools."""
+        first, second = pages.within(old), pages.within(new)
+        return await self._read(lambda conn: agent_diffs.view(conn, name, first, second), name)
+
+    async def agent_draft(self, person: Person, manifest: Mapping[str, Any]) -> AgentDiff:
+        """How a manifest that is not saved differs from the newest version of its agent."""
+        return await self._read(lambda conn: agent_diffs.draft(conn, manifest))
 
     async def policy(self, person: Person, version: int | None = None) -> PolicyView:
         """One version of the policy, without `version` the one in force."""

@@ -4,6 +4,8 @@ from starlette.routing import Route
 
 from studio.web import auth, live, static
 from studio.web.pages import (
+    agent_editor,
+    agent_versions,
     agents,
     approvals,
     calls,
@@ -48,7 +50,13 @@ routes = [
     _get("/calls/{effect_id}", calls.show),
     _get("/calls/{effect_id}/{part}", calls.download),
     _get("/agents", agents.index),
+    _post("/agents", agent_editor.save),
+    _post("/agents/draft", agent_editor.change),
+    _get("/agents/new", agent_editor.new),
     _get("/agents/{name}", agents.show),
+    _get("/agents/{name}/edit", agent_editor.edit),
+    _get("/agents/{name}/versions", agent_versions.index),
+    _get("/agents/{name}/diff", agent_versions.diff),
     _get("/policy", policy.show),
     _post("/policy", policy.save),
     _get("/policy/edit", policy.edit),

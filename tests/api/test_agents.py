@@ -213,3 +213,32 @@ async def test_a_viewer_saves_nothing(studio: Studio):
     error = await refusal(studio.client("charlie").agents.save_many([(manifest("a"), None)]))
 
     assert error.status == 403
+
+
+async def test_versions_say_what_changed(studio: Studio):
+    alice = studio.client("alice")
+    await alice.agents.save("writer", manifest())
+    await alice.agents.save("writer", manifest(instructions="Write."))
+
+    found = await alice.agents.versions("writer")
+
+    assert [one["version"] for one in found["items"]] == [2, 1]
+    assert found["items"][1]["changes"] == ["new agent"]
+    assert "instructions changed" in found["items"][0]["changes"][0]
+    older = await alice.agents.versions("writer", before=2)
+    assert ([one["version"] for one in older["items"]], older["next"]) == ([1], None)
+
+
+async def test_two_versions_are_compared(studio: Studio):
+    alice = studio.client("alice")
+    tool = {"name": "post", "kind": "http", "method": "POST", "url": "https://a.example/",
+            "input": {"type": "object"}}  # fmt: skip
+    await alice.agents.save("writer", manifest(tools=[tool]))
+    await alice.agents.save("writer", manifest(instructions="Write.", tools=[]))
+
+    found = await alice.agents.diff("writer")
+
+    assert (found["old"], found["new"], found["latest"]) == (1, 2, 2)
+    assert {section["name"] for section in found["sections"]} >= {"instructions", "tools"}
+    assert {row["change"] for row in found["verdicts"]} == {"removed"}
+    assert (await refusal(alice.agents.diff("writer", new=9))).status == 404

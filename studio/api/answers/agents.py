@@ -74,6 +74,90 @@ class Versions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgentVersion:
+    """A saved version of an agent and what it changed."""
+
+    version: int
+    by: str
+    time: Time
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentVersions:
+    """Versions of an agent, the newest first."""
+
+    items: tuple[AgentVersion, ...]
+    latest: int
+    next: Annotated[int | None, "Give it as `before` for the versions before these."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffField:
+    """One value that differs; null where there is none, else text, or JSON as text."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffThing:
+    """A tool, server, plugin, skill or sub-agent that differs."""
+
+    name: str
+    change: Annotated[str, "added, removed or changed."]
+    fields: tuple[DiffField, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffLine:
+    """A line of a text. `parts` are [text, whether it is what changed]."""
+
+    change: Annotated[str, "same, added, removed, or gap (lines left out)."]
+    old: int | None
+    new: int | None
+    left_out: int
+    parts: tuple[JSON, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffSection:
+    """A part of the manifest that differs; `moved`: the same things in another order."""
+
+    name: str
+    moved: bool
+    things: tuple[DiffThing, ...]
+    fields: tuple[DiffField, ...]
+    lines: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffVerdict:
+    """What the policy of now says of a tool in both versions; "" where it is not there."""
+
+    tool: str
+    change: Annotated[str, "added, removed, changed or same."]
+    before: str
+    before_sentence: str
+    after: str
+    after_sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentDiff:
+    """How two versions of an agent differ."""
+
+    name: str
+    old: int
+    new: int
+    latest: int
+    policy_version: int
+    sections: tuple[DiffSection, ...]
+    verdicts: tuple[DiffVerdict, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgentDetail:
     """One version of an agent. Its ETag is the version."""
 

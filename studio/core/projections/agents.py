@@ -1,7 +1,7 @@
 """Agents: the newest version of each, and one version with its tools as last found."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,13 +128,18 @@ def view(conn: sa.Connection, name: str, version: int | None) -> AgentView:
         raise NotFound("There is no such agent, or no such version of it.", code="agent.not_found")
     listing = listings.get(conn, name, agent.version)
     rules = policies.current(conn)
-    found = listing.tools if listing else _described(agent.manifest)
+    found = listing.tools if listing else described(agent.manifest)
     return AgentView(
         name=name, version=agent.version, latest=versions[0].version, time=agent.time, by=agent.by,
         manifest=agent.manifest, digest=agent.digest, versions=versions,
-        tools=tuple(_tool(tool, rules, name) for tool in found),
+        tools=judged(found, rules, name),
         gaps=_gaps(agent.manifest, listing), listed=listing.time if listing else None,
     )  # fmt: skip
+
+
+def judged(found: Iterable[Mapping[str, Any]], rules: Policy, name: str) -> tuple[ToolView, ...]:
+    """Tools in the shape of `listings.save`, with what these rules say of each."""
+    return tuple(_tool(tool, rules, name) for tool in found)
 
 
 def _row(agent: Agent) -> AgentRow:
@@ -153,7 +158,7 @@ def _versions(conn: sa.Connection, name: str) -> tuple[VersionRow, ...]:
     return tuple(VersionRow(**row) for row in conn.execute(query).mappings())
 
 
-def _described(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def described(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The HTTP tools, which the manifest describes itself."""
     return [
         {

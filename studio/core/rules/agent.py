@@ -30,7 +30,7 @@ SchemaProblem = Callable[[Any], str | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """An agent as it was written, checked. `data` is the whole JSON.
+    """An agent as it was written, checked. `data` is the whole JSON, without fields that are null.
 
     `model`, `tools` and `servers` are JSON as in `data`; `warnings` are sentences for its author.
     `plugins` are `name` or `name@version`. `skills` names those it is offered: `name` or
@@ -90,7 +90,8 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
         tools=tools, servers=servers, plugins=_plugins(reader), skills=_skills(reader),
         agents=(agents := _agents(reader, name)), limits=_limits(reader),
         output_schema=_output_schema(reader, schema_problem),
-        warnings=_warnings(instructions, agents), data=reader.value,
+        warnings=_warnings(instructions, agents),
+        data={key: part for key, part in reader.value.items() if part is not None},
     )  # fmt: skip
     faults.check("The agent manifest", code="agent.invalid")
     return parsed

@@ -14,6 +14,9 @@ COLUMNS = "name, version, manifest, digest, by, time"
 NEWEST = f"SELECT {COLUMNS} FROM agents WHERE name = ? ORDER BY version DESC LIMIT 1"  # noqa: S608
 ONE = f"SELECT {COLUMNS} FROM agents WHERE name = ? AND version = ?"  # noqa: S608
 ALL = f"SELECT {COLUMNS} FROM agents WHERE name = ? ORDER BY version DESC"  # noqa: S608
+WINDOW = (
+    f"SELECT {COLUMNS} FROM agents WHERE name = ? AND version < ? ORDER BY version DESC LIMIT ?"  # noqa: S608
+)
 NEWEST_OF_EACH = (
     f"SELECT {COLUMNS} FROM agents AS a WHERE version = "  # noqa: S608
     "(SELECT max(version) FROM agents AS b WHERE b.name = a.name) ORDER BY name"
@@ -60,6 +63,11 @@ def list(conn: sa.Connection) -> "tuple[Agent, ...]":
 def versions(conn: sa.Connection, name: str) -> "tuple[Agent, ...]":
     """All versions of one agent, newest first."""
     return tuple(_agent(row) for row in raw.every(conn, ALL, (name,)))
+
+
+def window(conn: sa.Connection, name: str, *, before: int, limit: int) -> "tuple[Agent, ...]":
+    """The versions of one agent below `before`, newest first."""
+    return tuple(_agent(row) for row in raw.every(conn, WINDOW, (name, before, limit)))
 
 
 def _agent(row: Any) -> Agent:

@@ -43,6 +43,7 @@ class ListView:
 
     frame: Frame
     agents: tuple[AgentRow, ...]
+    may_edit: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class ShowView:
     agent: AgentView
     rows: dict[str, tuple[SchemaRow, ...]]
     may_act: bool
+    may_edit: bool
 
 
 async def index(request: Request) -> Response:
@@ -60,6 +62,7 @@ async def index(request: Request) -> Response:
     view = ListView(
         frame=await frame(request, "Agents", nav="agents"),
         agents=tuple(await reader(request).agents(person(request))),
+        may_edit=may(request, "admin"),
     )
     return page(request, "agents/index.html", view)
 
@@ -76,6 +79,7 @@ async def show(request: Request) -> Response:
         agent=agent,
         rows={tool.name: tuple(_some(tool.schema)) for tool in agent.tools},
         may_act=may(request, "operator"),
+        may_edit=may(request, "admin"),
     )
     return page(request, "agents/show.html", view)
 
