@@ -26,6 +26,7 @@ class Session(TypedDict):
     output_tokens: int
     cost: float
     cost_known: bool
+    maybe_billed: int
     active: int
     seq: int
 

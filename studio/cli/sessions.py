@@ -120,11 +120,18 @@ def cancel(context: Context) -> None:
         context.terminal.say(f"These were out, outcome unknown: {', '.join(stopped['unknown'])}")
 
 
+def _cost(dollars: float, *, known: bool) -> str:
+    """What it cost; a part that nobody told is said."""
+    if not known and not dollars:
+        return "cost unknown"
+    return f"{'' if known else 'at least '}${dollars:.4f}"
+
+
 def _show(context: Context, detail: SessionDetail) -> None:
     session, turn = detail["session"], detail["turn"]
     newest = f" (newest: v{detail['agent_latest']})"
     behind = newest if detail["agent_latest"] > session["agent_version"] else ""
-    cost = f"{'' if session['cost_known'] else 'at least '}${session['cost']:.4f}"
+    cost = _cost(session["cost"], known=session["cost_known"])
     context.terminal.pairs(
         [
             ("session", session["id"]),

@@ -80,7 +80,8 @@ def line_words(line: Line) -> str:
             why = f": {line.text}" if line.text else "."
             return f"{line.by} stopped {turn.lower()}{why} {_left(line.payload)}".strip()
         case "model_failed":
-            return f"The model call failed: {line.message or line.text}"
+            billed = " It may have been billed." if line.payload.get("maybe_billed") else ""
+            return f"The model call failed: {line.message or line.text}{billed}"
         case _:
             return line.text or line.message
 

@@ -33,6 +33,7 @@ class Session:
     output_tokens: int
     cost: Dollars
     cost_known: Annotated[bool, "When false, the cost is a lower bound."]
+    maybe_billed: Annotated[int, "Attempts at a model that ended without word of what they cost."]
     active: Ms
     seq: Annotated[int, "Of its newest fact; `after` of the events."]
 

@@ -37,7 +37,8 @@ class SessionRow:
 
     `status` is idle, queued, running, held, waiting, completed, failed or cancelled. `held`,
     `questions` and `uncertain` count what waits for a person. With `cost_known` false the cost is a
-    lower bound. `number` is its place in the order of starting; `seq` that of its newest fact.
+    lower bound; `maybe_billed` model attempts ended without word of what they cost. `number` is its
+    place in the order of starting; `seq` that of its newest fact.
     """
 
     id: str
@@ -60,6 +61,7 @@ class SessionRow:
     output_tokens: int
     cost: float
     cost_known: bool
+    maybe_billed: int
     active: int
     seq: int
 

@@ -75,6 +75,9 @@ def of_status(
     return known or _error(*_PLAIN.get(status, _PLAIN[400]), words)
 
 
+_NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"})
+
+
 def of_event(body: Any, *, key: str) -> ProviderError:
     """The error that a server sent in the middle of its answer."""
     detail = _detail(body)
@@ -98,17 +101,14 @@ def of_connection(error: BaseException, *, timed_out: bool, begun: bool) -> Prov
                 "The model's server does not speak TLS at this address: check base_url.",
                 getattr(cause, "reason", None) or "",
             )
-    if timed_out:
+    if any(type(cause).__name__ in _NOT_SENT for cause in _causes(error)):
+        return _again("model.unreachable", "The model's server could not be reached.", "", None)
+    elif timed_out:
         return _again("model.timeout", "The model's server did not answer in time.", "", None)
-    elif begun:
-        return _again(
-            "model.interrupted",
-            "The connection to the model's server was lost in the middle of its answer.", "", None,
-        )  # fmt: skip
+    where = "in the middle of its answer" if begun else "before it answered"
     return _again(
-        "model.unreachable",
-        "The model's server could not be reached, or dropped the connection.", "", None,
-    )  # fmt: skip
+        "model.interrupted", f"The model's server dropped the connection {where}.", "", None
+    )
 
 
 def garbage() -> ProviderError:

@@ -83,11 +83,12 @@ def close(
     """Give everything that is still open its one result; an uncertain call keeps its wait."""
     events: list[e.Event] = []
     if turn.model is not None and turn.model.state == "started":
-        usage = e.Usage(cost=0.0) if turn.model.provider == "scripted" else e.Usage()
+        is_free = turn.model.provider == "scripted"
+        usage = e.Usage(cost=0.0) if is_free else e.Usage()
         events.append(
             e.ModelFailed(
                 turn_id=turn.id, effect_id=turn.model.effect_id, code="model.stopped",
-                message=words, permanent=True, usage=usage,
+                message=words, permanent=True, usage=usage, maybe_billed=not is_free,
             )
         )  # fmt: skip
     for wait in turn.open_waits():

@@ -229,7 +229,10 @@ class ModelReplied(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFailed(Event):
-    """The attempt failed. `permanent` ends the turn; else the next attempt follows `retry_at`."""
+    """The attempt failed. `permanent` ends the turn; else the next attempt follows `retry_at`.
+
+    `maybe_billed` says that the model may have begun to work, and nobody told what that cost.
+    """
 
     TYPE: ClassVar[str] = "model.failed"
     LINE: ClassVar[bool] = True
@@ -240,6 +243,7 @@ class ModelFailed(Event):
     permanent: bool
     usage: Usage = field(default_factory=Usage)
     retry_at: int | None = None
+    maybe_billed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

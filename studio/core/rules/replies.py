@@ -7,6 +7,12 @@ from studio.core.rules import events as e
 from studio.core.rules.session import Session, Turn
 from studio.core.rules.turn import MODEL_ATTEMPTS, AskModel
 
+# The request had gone out and no answer said that it was refused, so the model may have worked.
+SENT = frozenset({
+    "model.timeout", "model.slow", "model.cut_off", "model.interrupted", "model.garbage",
+    "model.broken", "model.too_large",
+})  # fmt: skip
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
@@ -182,16 +188,23 @@ def _open(turn: Turn, call_id: str, judged: Judged, now: int) -> list[e.Event]:
 
 def model_failed(
     session: Session, effect_id: str, *, code: str, message: str, permanent: bool,
-    retry_at: int | None,
+    retry_at: int | None, usage: e.Usage | None = None, begun: bool = False,
 ) -> list[e.Event]:  # fmt: skip
-    """Record a failed attempt; a permanent failure, or one too many, ends the turn."""
+    """Record a failed attempt; a permanent failure, or one too many, ends the turn.
+
+    `begun` says that the model may have begun to work; `usage` is what it told of that.
+    """
     turn = session.turn
     if turn is None or not _asked(turn, effect_id) or turn.model is None:
         return []
     last = turn.model.attempt >= MODEL_ATTEMPTS
+    if turn.model.provider == "scripted":
+        usage = e.Usage(cost=0.0)
+    usage = usage or e.Usage()
     failed = e.ModelFailed(
         turn_id=turn.id, effect_id=effect_id, code=code, message=message,
         permanent=permanent or last, retry_at=None if permanent or last else retry_at,
+        usage=usage, maybe_billed=(begun or code in SENT) and usage.cost is None,
     )  # fmt: skip
     if permanent or last:
         return [failed, e.TurnFailed(turn_id=turn.id, code=code, message=message)]

@@ -189,6 +189,7 @@ class Session:
     output_tokens: int = 0
     cost: float = 0.0
     cost_known: bool = True
+    maybe_billed: int = 0  # attempts that ended without word of what they cost
     unsettled: dict[str, Unsettled] = field(default_factory=dict)
 
     @property
@@ -234,9 +235,10 @@ def apply(session: Session, fact: e.Fact) -> Session:
         case e.ModelReplied() as f:
             session = _spent(session, f.usage, billed=True)
         case e.ModelFailed() as f:
-            session = _spent(session, f.usage, billed=f.code == "model.stopped")
+            session = _spent(session, f.usage, billed=f.maybe_billed)
+            session = replace(session, maybe_billed=session.maybe_billed + f.maybe_billed)
         case e.ModelUncertain():
-            session = replace(session, cost_known=False)
+            session = replace(session, cost_known=False, maybe_billed=session.maybe_billed + 1)
         case _:
             pass
     turn = session.turn

@@ -23,14 +23,14 @@ PAGE = 500
 
 INSERT_SESSION = (
     "INSERT INTO sessions (seq, position, status, turn_id, turns, held, questions, uncertain, "
-    "last, ended, input_tokens, output_tokens, cost, cost_known, active, search, id, agent, "
-    "agent_version, title, owner, private, started, first_position) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "last, ended, input_tokens, output_tokens, cost, cost_known, maybe_billed, active, search, "
+    "id, agent, agent_version, title, owner, private, started, first_position) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 UPDATE_SESSION = (
     "UPDATE sessions SET seq = ?, position = ?, status = ?, turn_id = ?, turns = ?, held = ?, "
     "questions = ?, uncertain = ?, last = ?, ended = ?, input_tokens = ?, output_tokens = ?, "
-    "cost = ?, cost_known = ?, active = active + ? WHERE id = ?"
+    "cost = ?, cost_known = ?, maybe_billed = ?, active = active + ? WHERE id = ?"
 )
 SEARCH = "SELECT search FROM sessions WHERE id = ?"
 UPDATE_SEARCH = "UPDATE sessions SET search = ? WHERE id = ?"
@@ -153,7 +153,7 @@ def _follow_turns(changes: Changes, before: Session, after: Session, facts: Sequ
             case e.ModelReplied() as f:
                 _spend(changes, f.turn_id, f.usage, billed=True)
             case e.ModelFailed() as f:
-                _spend(changes, f.turn_id, f.usage, billed=f.code == "model.stopped")
+                _spend(changes, f.turn_id, f.usage, billed=f.maybe_billed)
             case e.ModelUncertain() as f:
                 changes.update(SPEND_TURN, (0, 0, 0.0, 0, f.turn_id))
             case e.TurnCompleted() as f:
@@ -204,7 +204,8 @@ def _follow_session(
         sum(wait.kind == "approval" for wait in waits),
         sum(wait.kind == "question" for wait in waits),
         len(after.unsettled), after.time, turn.ended if turn else None, after.input_tokens,
-        after.output_tokens, after.cost, int(after.cost_known), _active(after, facts),
+        after.output_tokens, after.cost, int(after.cost_known), after.maybe_billed,
+        _active(after, facts),
     )  # fmt: skip
     if before.seq == 0:
         search = _search(_first_words(after), facts)

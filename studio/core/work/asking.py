@@ -154,7 +154,7 @@ class Asking:
             retry_at = self.driver.clock.now() + int(min(pause, LONGEST_PAUSE) * 1000)
             return replies.model_failed(
                 session, effect_id, code=error.code, message=error.message,
-                permanent=error.permanent, retry_at=retry_at,
+                permanent=error.permanent, retry_at=retry_at, usage=error.usage, begun=error.begun,
             )  # fmt: skip
 
         await self.driver.commit(hold, rule)

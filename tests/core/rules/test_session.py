@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -176,11 +177,40 @@ def test_attempt_that_was_lost_leaves_the_cost_unknown() -> None:
 
 def test_attempt_that_failed_before_it_was_billed_leaves_the_cost_known() -> None:
     asked = f.asked()
-    failed = replies.model_failed(
-        asked, f.model(asked), code="model.busy", message="", permanent=False, retry_at=None
+    after = f.after(asked, f.fails(asked, f.model(asked), code="model.rate_limited"))
+
+    assert (after.cost_known, after.maybe_billed) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"code": "model.timeout"}, {"code": "model.cut_off"}, {"code": "model.server", "begun": True}],
+)
+def test_attempt_that_ended_without_an_answer_may_have_been_billed(more: dict[str, Any]) -> None:
+    asked = f.asked()
+    after = f.after(asked, f.fails(asked, f.model(asked), **more))
+
+    assert (after.cost_known, after.maybe_billed) == (False, 1)
+
+
+def test_attempt_that_told_what_it_cost_before_it_broke_is_known() -> None:
+    asked = f.asked()
+    after = f.after(
+        asked, f.fails(asked, f.model(asked), code="model.interrupted", usage=USAGE, begun=True)
     )
 
-    assert f.after(asked, failed).cost_known is True
+    assert (after.cost, after.cost_known, after.maybe_billed) == (0.25, True, 0)
+
+
+def test_scripted_model_bills_nobody() -> None:
+    session = f.queued()
+    ask = f.some(turn.advance(session, f.NOW).ask)
+    intent = replies.intend_model(session, ask, provider="scripted", model="m", request_hash="r")
+    session = f.after(session, intent)
+
+    after = f.after(session, f.fails(session, f.model(session), code="model.garbage"))
+
+    assert (after.cost_known, after.maybe_billed) == (True, 0)
 
 
 # The window --------------------------------------------------------------------------------------
