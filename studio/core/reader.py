@@ -24,6 +24,7 @@ from studio.core.projections import (
     pages,
     people,
     policy,
+    probes,
     secrets,
     session,
     sessions,
@@ -46,6 +47,7 @@ from studio.core.projections.home import Home
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.policy import PolicyView, RuleRow
+from studio.core.projections.probes import ProbeView
 from studio.core.projections.secrets import SecretRow
 from studio.core.projections.session import LimitUse, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
@@ -62,8 +64,8 @@ from studio.core.store.journal import Journal
 __all__ = [
     "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow",
     "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "Page", "Pending", "PolicyView",
-    "Reader", "RuleRow", "SecretRow", "SessionRow", "SessionView", "Timeline", "ToolView",
-    "TurnRow", "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
+    "ProbeView", "Reader", "RuleRow", "SecretRow", "SessionRow", "SessionView", "Timeline",
+    "ToolView", "TurnRow", "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -243,6 +245,14 @@ class Reader:
     async def keys(self, person: Person) -> list[KeyRow]:
         """Every application key, the newest first; for admins."""
         return await self._read(lambda conn: people.keys(conn, person))
+
+    async def probe(self, person: Person, probe_id: str) -> ProbeView:
+        """One look at something outside, with what was found."""
+        return await self._read(lambda conn: probes.one(conn, person, probe_id), probe_id)
+
+    async def probes(self, person: Person, kind: str) -> dict[str, ProbeView]:
+        """The newest look of a kind at each target."""
+        return await self._read(lambda conn: probes.newest(conn, person, kind), kind)
 
     async def secrets(self, person: Person) -> list[SecretRow]:
         """Every secret without its value, and those that agents name and nobody set; for admins."""

@@ -4,6 +4,7 @@ from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.policy import PolicyVerbs, Saved
+from studio.core.verbs.probes import ProbeVerbs
 from studio.core.verbs.secrets import SecretVerbs
 from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
 
@@ -22,6 +23,7 @@ __all__ = [
 
 
 class Runtime(
-    SessionVerbs, DecisionVerbs, AgentVerbs, PolicyVerbs, PeopleVerbs, SecretVerbs
+    SessionVerbs, DecisionVerbs, AgentVerbs, PolicyVerbs, PeopleVerbs, SecretVerbs,
+    ProbeVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

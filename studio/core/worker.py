@@ -6,6 +6,7 @@ worker that was given up can record nothing and, at the gate, send nothing.
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 
 from studio.core.clock import Clock
@@ -22,6 +23,7 @@ from studio.core.tools.values import Values
 from studio.core.work.driver import Driver
 from studio.core.work.hold import Hold
 from studio.core.work.opening import Opening
+from studio.core.work.probing import Look, Probing
 
 log = logging.getLogger("studio.worker")
 
@@ -38,6 +40,7 @@ class Worker:
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
+        looks: Mapping[str, Look] | None = None,
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
@@ -48,6 +51,10 @@ class Worker:
         )  # fmt: skip
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
+        self.probing = Probing(
+            db=db, journal=journal, feed=feed, clock=clock, opening=self.opening, worker=name,
+            looks=looks or {},
+        )  # fmt: skip
         self.presence = Presence(db, name, _ms(LEASE_SECONDS))
         self.holds: dict[str, Hold] = {}
         self._hinted: set[str] = set()
@@ -60,6 +67,7 @@ class Worker:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(), name="worker.listen")
                 group.create_task(self._heartbeat(), name="worker.heartbeat")
+                group.create_task(self.probing.run(), name="worker.probing")
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 await self._claim_forever(group)

@@ -73,6 +73,11 @@ REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.SecretSet: frozenset(),
     e.SecretRemoved: frozenset(),
     e.SecretsResealed: frozenset(),
+    e.ProbeAsked: frozenset(),
+    e.ProbeStarted: frozenset(),
+    e.ProbeAnswered: frozenset(),
+    e.ProbeFailed: frozenset(),
+    e.ProbeLost: frozenset(),
     e.SignedIn: frozenset(),
 }
 

@@ -640,6 +640,61 @@ class SecretsResealed(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProbeAsked(Event):
+    """A person asked a worker to look at something outside: a model, a server.
+
+    `kind` says who looks, `target` names what in a word, `subject` is all that is needed to look.
+    """
+
+    TYPE: ClassVar[str] = "probe.asked"
+    ACTOR: ClassVar[str] = "person"
+    probe_id: str
+    kind: str
+    target: str
+    subject: Any
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeStarted(Event):
+    """Intent: this worker is about to look. It has until `until` (ms); it is never sent again."""
+
+    TYPE: ClassVar[str] = "probe.started"
+    probe_id: str
+    worker: str
+    until: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeAnswered(Event):
+    """What was found, as JSON. `masked` counts the secrets that were taken out of it."""
+
+    TYPE: ClassVar[str] = "probe.answered"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "claimed"
+    probe_id: str
+    answer: Any
+    masked: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeFailed(Event):
+    """It could not be looked at, and why."""
+
+    TYPE: ClassVar[str] = "probe.failed"
+    probe_id: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeLost(Event):
+    """The worker that looked is gone; nobody knows what it found. It is not sent again."""
+
+    TYPE: ClassVar[str] = "probe.lost"
+    probe_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SignedIn(Event):
     """A person came in by a single-use link."""
 

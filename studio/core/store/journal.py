@@ -46,7 +46,7 @@ KEEP_CHECKPOINT = (
 )
 
 Rule = Callable[[Session], Sequence[Event]]
-OtherJournal = Literal["agents", "plugins", "policy", "people", "secrets"]
+OtherJournal = Literal["agents", "plugins", "policy", "people", "secrets", "probes"]
 
 
 class LeaseLost(Exception):

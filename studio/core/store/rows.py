@@ -70,13 +70,22 @@ VALUE_SET = (
     "ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, by = excluded.by, "
     "time = excluded.time, removed = NULL"
 )
+INSERT_PROBE = (
+    "INSERT INTO probes (id, kind, target, subject, by, asked, state) "
+    "VALUES (?, ?, ?, ?, ?, ?, 'asked')"
+)
+START_PROBE = "UPDATE probes SET state = 'started', started = ?, worker = ?, until = ? WHERE id = ?"
+END_PROBE = (
+    "UPDATE probes SET state = ?, ended = ?, answer = ?, masked = ?, code = ?, message = ? "
+    "WHERE id = ?"
+)
 VALUE_REMOVED = "UPDATE secrets SET removed = ?, by = ? WHERE owner = ? AND name = ?"
 
 DERIVED = (
     "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
-    "skills", "session_plugins", "policies", "keys", "secrets", "checkpoints",
+    "skills", "session_plugins", "policies", "keys", "secrets", "probes", "checkpoints",
 )  # fmt: skip
-OTHERS = ("agents", "plugins", "policy", "people", "secrets")
+OTHERS = ("agents", "plugins", "policy", "people", "secrets", "probes")
 
 
 def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence[Fact]) -> None:
@@ -121,6 +130,10 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
                 changes.update(VALUE_SET, (f.owner, f.name, f.version, f.by, fact.time))
             case e.SecretRemoved() as f:
                 changes.update(VALUE_REMOVED, (fact.time, f.by, f.owner, f.name))
+            case e.ProbeAsked() | e.ProbeStarted() | e.ProbeAnswered() | e.ProbeFailed():
+                _follow_probe(changes, fact)
+            case e.ProbeLost():
+                _follow_probe(changes, fact)
             case _:
                 pass
     changes.carry_out(conn)
@@ -132,6 +145,27 @@ def _plugin(f: e.PluginInstalled | e.PluginUpdated, at: int) -> Row:
         f.name, f.revision, f.version, f.hash, plain(f.description), codec.text(f.servers),
         codec.text(f.skills), codec.text(f.about), codec.text(changes), f.files, f.size, f.by, at,
     )  # fmt: skip
+
+
+def _follow_probe(changes: Changes, fact: Fact) -> None:
+    match fact.event:
+        case e.ProbeAsked() as f:
+            subject = codec.text(f.subject)
+            row: Row = (f.probe_id, f.kind, plain(f.target), subject, f.by, fact.time)
+            changes.insert(INSERT_PROBE, row)
+        case e.ProbeStarted() as f:
+            changes.update(START_PROBE, (fact.time, f.worker, f.until, f.probe_id))
+        case e.ProbeAnswered() as f:
+            answer = codec.text(f.answer)
+            row = ("answered", fact.time, answer, f.masked, "", "", f.probe_id)
+            changes.update(END_PROBE, row)
+        case e.ProbeFailed() as f:
+            row = ("failed", fact.time, None, 0, f.code, plain(f.message), f.probe_id)
+            changes.update(END_PROBE, row)
+        case e.ProbeLost() as f:
+            changes.update(END_PROBE, ("lost", fact.time, None, 0, "", "", f.probe_id))
+        case _:
+            pass
 
 
 # Turns --------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
 be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
-session_plugins policies keys secrets checkpoints`), and what is bookkeeping of its own (`positions
-wakes workers receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed
-secret_uses`).
+session_plugins policies keys secrets probes checkpoints`), and what is bookkeeping of its own
+(`positions wakes workers receipts uploads sign_ins spent listings plugin_folders drafts key_uses
+sealed secret_uses`).
 """
 
 import sqlalchemy as sa
@@ -385,6 +385,29 @@ secrets = sa.Table(  # without values: those are in `sealed`
     _time("time", nullable=False),
     _time("removed"),
 )
+
+probes = sa.Table(  # looks at something outside that people asked for
+    "probes",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("kind"),
+    _text("target"),
+    _text("subject"),  # JSON
+    _text("by"),
+    _text("state"),  # asked started answered failed lost
+    _time("asked", nullable=False),
+    _time("started"),
+    _time("until"),
+    _time("ended"),
+    _maybe("worker"),
+    _maybe("answer"),  # JSON
+    _count("masked"),
+    _text("code", server_default=""),
+    _text("message", server_default=""),
+    sa.Index("probes_open", "asked", sqlite_where=sa.text("ended IS NULL"),
+             postgresql_where=sa.text("ended IS NULL")),
+    sa.Index("probes_target", "kind", "target", "asked"),
+)  # fmt: skip
 
 checkpoints = sa.Table(
     "checkpoints",

@@ -38,6 +38,7 @@ def upgrade() -> None:
     _secrets()
     _sealed()
     _secret_uses()
+    _probes()
     _first_position()
     _facts_stay()
     _words_are_found()
@@ -607,6 +608,35 @@ def _secret_uses() -> None:
         sa.Column("by", sa.Text(), nullable=False),
         sa.Column("effect_id", sa.Text(), nullable=True),
     )
+
+
+def _probes() -> None:
+    op.create_table(
+        "probes",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("asked", sa.BigInteger(), nullable=False),
+        sa.Column("started", sa.BigInteger(), nullable=True),
+        sa.Column("until", sa.BigInteger(), nullable=True),
+        sa.Column("ended", sa.BigInteger(), nullable=True),
+        sa.Column("worker", sa.Text(), nullable=True),
+        sa.Column("answer", sa.Text(), nullable=True),
+        sa.Column("masked", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("code", sa.Text(), nullable=False, server_default=""),
+        sa.Column("message", sa.Text(), nullable=False, server_default=""),
+    )
+    op.create_index(
+        "probes_open",
+        "probes",
+        ["asked"],
+        sqlite_where=sa.text("ended IS NULL"),
+        postgresql_where=sa.text("ended IS NULL"),
+    )
+    op.create_index("probes_target", "probes", ["kind", "target", "asked"])
 
 
 def _first_position() -> None:

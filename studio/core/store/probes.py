@@ -1,0 +1,73 @@
+"""Looks at something outside that a person asked for: what is open, what was found."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.store import raw
+
+COLUMNS = (
+    "id, kind, target, subject, by, state, asked, started, until, ended, worker, answer, masked, "
+    "code, message"
+)
+ONE = f"SELECT {COLUMNS} FROM probes WHERE id = ?"  # noqa: S608
+OPEN = f"SELECT {COLUMNS} FROM probes WHERE ended IS NULL ORDER BY asked, id"  # noqa: S608
+NEWEST = (
+    f"SELECT {COLUMNS} FROM probes AS p WHERE kind = ? AND id = "  # noqa: S608
+    "(SELECT max(id) FROM probes AS q WHERE q.kind = p.kind AND q.target = p.target)"
+)
+WORKERS = "SELECT id FROM workers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """One look. `state` is asked, started, answered, failed or lost; times are ms."""
+
+    id: str
+    kind: str
+    target: str
+    subject: Any
+    by: str
+    state: str
+    asked: int
+    started: int | None
+    until: int | None
+    ended: int | None
+    worker: str | None
+    answer: Any
+    masked: int
+    code: str
+    message: str
+
+
+def get(conn: sa.Connection, probe_id: str) -> Probe | None:
+    """One look."""
+    row = raw.one(conn, ONE, (probe_id,))
+    return None if row is None else _probe(row)
+
+
+def open_ones(conn: sa.Connection) -> tuple[Probe, ...]:
+    """Those that nobody has ended, the oldest first."""
+    return tuple(_probe(row) for row in raw.every(conn, OPEN))
+
+
+def newest(conn: sa.Connection, kind: str) -> tuple[Probe, ...]:
+    """The newest of a kind for each target."""
+    return tuple(_probe(row) for row in raw.every(conn, NEWEST, (kind,)))
+
+
+def workers(conn: sa.Connection) -> frozenset[str]:
+    """The workers that are known to live; on SQLite nobody keeps that list."""
+    return frozenset(row[0] for row in raw.every(conn, WORKERS))
+
+
+def _probe(row: Any) -> Probe:
+    names = COLUMNS.split(", ")
+    found = dict(zip(names, row, strict=True))
+    answer = found.pop("answer")
+    return Probe(
+        **{**found, "subject": json.loads(found["subject"])},
+        answer=None if answer is None else json.loads(answer),
+    )
