@@ -55,7 +55,13 @@ class Talks:
         whole = await self._whole(turn.message)
         said = tuple(context.of_turn(turn, whole))
         plain = [
-            [one.role, one.text, [[c.id, c.name, c.arguments] for c in one.calls], one.call_id]
+            [
+                one.role,
+                one.text,
+                [[c.id, c.name, c.arguments] for c in one.calls],
+                one.call_id,
+                one.state.hash if one.state else None,
+            ]
             for one in said
         ]
         size = sum(len(one.text) for one in said)

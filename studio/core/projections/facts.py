@@ -57,11 +57,14 @@ def before(
 
 
 def blob(conn: sa.Connection, person: Person, session_id: str, hash: str) -> bytes:
-    """The bytes of a large value, if a fact of this session refers to it: three statements."""
+    """The bytes of a large value, if a fact of this session refers to it: four statements.
+
+    What a provider wants back unchanged is no content for people or programs.
+    """
     sessions.head(conn, person, session_id)
     refers = sa.select(1).where(c.session_id == session_id, c.payload.contains(f'"{hash}"'))
     known = HASH.fullmatch(hash) and conn.execute(refers.limit(1)).first()
-    data = blobs.read(conn, hash) if known else None
+    data = blobs.read(conn, hash) if known and not blobs.is_opaque(conn, hash) else None
     if data is None:
         raise NotFound("This session has no such content.", code="content.not_found")
     return data

@@ -7,6 +7,7 @@ from typing import Any
 from studio.core.rules import ids
 from studio.core.rules.events import Content
 
+OPAQUE = "application/vnd.operator-studio.provider-state+json"  # kept apart, shown to nobody
 INLINE_BYTES = 32 * 1024
 HEAD_BYTES = 4 * 1024
 TAIL_BYTES = 1024
@@ -40,7 +41,9 @@ def parse(raw: bytes, content: Content) -> Any:
 
 
 def fits(content: Content) -> bool:
-    """Whether the whole may stand in a fact."""
+    """Whether the whole may stand in a fact. What is `OPAQUE` may not, however small it is."""
+    if content.media == OPAQUE:
+        return False
     return content.size <= (INLINE_BYTES if content.room is None else content.room)
 
 
@@ -51,6 +54,8 @@ def shorten(content: Content) -> Content:
     """
     if content.stored or fits(content):
         return content
+    if content.media == OPAQUE:
+        return Content(hash=content.hash, size=content.size, media=OPAQUE, stored=True)
     raw, room = data(content), content.room
     has_room = room is None or room >= HEAD_BYTES + TAIL_BYTES
     head, tail = (HEAD_BYTES, TAIL_BYTES) if has_room else (STUB_BYTES, 0)

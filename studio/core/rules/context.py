@@ -25,7 +25,10 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """One message of the talk, neutral to providers; the fields are those of `provider.Message`."""
+    """One message of the talk, neutral to providers; the fields are those of `provider.Message`.
+
+    `state` refers to what the provider of this reply wants back unchanged.
+    """
 
     role: Literal["user", "assistant", "tool"]
     text: str = ""
@@ -33,6 +36,7 @@ class Said:
     call_id: str = ""
     name: str = ""
     failed: bool = False
+    state: Content | None = None
 
 
 def talk(session: Session, whole: Callable[[Content], str] = contents.words) -> list[Said]:
@@ -50,7 +54,8 @@ def of_turn(turn: Turn, message: str) -> list[Said]:
             Asked(id=call.provider_call_id, name=call.tool, arguments=_arguments(call.proposed))
             for call in calls
         )
-        said.append(Said(role="assistant", text=contents.words(reply.text), calls=asked))
+        text = contents.words(reply.text)
+        said.append(Said(role="assistant", text=text, calls=asked, state=reply.state))
         said += [_result(call) for call in calls]
     return said
 

@@ -199,7 +199,10 @@ class TurnStarted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRequested(Event):
-    """Intent: this request is about to be sent to the model. Recorded before the send."""
+    """Intent: this request is about to be sent to the model. Recorded before the send.
+
+    `candidate` is the model's place in the agent's chain: 0 is its own, 1 the first fallback.
+    """
 
     TYPE: ClassVar[str] = "model.requested"
     turn_id: str
@@ -209,11 +212,17 @@ class ModelRequested(Event):
     provider: str
     model: str
     request_hash: str
+    candidate: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReplied(Event):
-    """The whole reply, its usage; the calls it proposes follow in the same transaction."""
+    """The whole reply, its usage; the calls it proposes follow in the same transaction.
+
+    `provider`, `model` and `candidate` say who answered. `summary` is what the provider wrote for
+    people about the thinking. `state` is what it wants back unchanged (`contents.OPAQUE`): its
+    bytes go to that provider alone and are shown to nobody.
+    """
 
     TYPE: ClassVar[str] = "model.replied"
     LINE: ClassVar[bool] = True
@@ -225,6 +234,11 @@ class ModelReplied(Event):
     calls: int
     usage: Usage
     stop: str = "end"
+    provider: str = ""
+    model: str = ""
+    candidate: int = 0
+    summary: Content | None = None
+    state: Content | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +246,9 @@ class ModelFailed(Event):
     """The attempt failed. `permanent` ends the turn; else the next attempt follows `retry_at`.
 
     `maybe_billed` says that the model may have begun to work, and nobody told what that cost.
+    `successor` is the candidate that is asked next in place of this one; `account` says that the
+    failure is of the account or the address, so that no candidate with the same is asked again in
+    this turn.
     """
 
     TYPE: ClassVar[str] = "model.failed"
@@ -244,6 +261,8 @@ class ModelFailed(Event):
     usage: Usage = field(default_factory=Usage)
     retry_at: int | None = None
     maybe_billed: bool = False
+    successor: int | None = None
+    account: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ max_output?, effort?, fallbacks?}`. `provider` is one of `PROVIDERS`, or the nam
 saved in the studio; what is asked here of such a one is asked of the object it was resolved to.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from studio.core.rules import patterns, sources
@@ -85,6 +86,52 @@ def family(model: Mapping[str, Any]) -> str:
     name = model.get("name")
     text = name.strip().lower() if isinstance(name, str) else ""
     return _SUFFIX.sub("", _PREFIX.sub("", text))
+
+
+# The chain ---------------------------------------------------------------------------------------
+
+# Whose fault it was says what is left to try: with the account or the address wrong, another model
+# there fails as well; an answer that was refused is refused, whoever else might give it.
+_ACCOUNT = frozenset({
+    "model.key", "model.quota", "model.address", "model.certificate", "model.unreachable",
+    "model.configuration",
+})  # fmt: skip
+_FINAL = frozenset({"model.refused", "model.too_large", "model.script", "model.broken"})
+
+
+def chain(model: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The candidates of a model object: itself, then its fallbacks, each of them once."""
+    own = {name: value for name, value in model.items() if name != "fallbacks"}
+    others = model.get("fallbacks")
+    found: dict[tuple[str, Any], Mapping[str, Any]] = {}
+    for item in (own, *(others if isinstance(others, list | tuple) else ())):
+        if isinstance(item, Mapping):
+            found.setdefault((account(item), item.get("name")), item)
+    return tuple(found.values())
+
+
+def account(model: Mapping[str, Any]) -> str:
+    """What tells one account at one provider from another: provider, address, name of the key."""
+    return json.dumps([model.get(name) for name in ("provider", "base_url", "key")], sort_keys=True)
+
+
+def is_of_account(code: str) -> bool:
+    """The failure is of the account or the address, not of the model."""
+    return code in _ACCOUNT
+
+
+def successor(
+    candidates: Sequence[Mapping[str, Any]], at: int, code: str, closed: Sequence[int]
+) -> int | None:
+    """Who is asked in place of candidate `at` after a failure with this code, or nobody.
+
+    `closed` are candidates whose account failed: whoever shares one with them is left out.
+    """
+    if code in _FINAL:
+        return None
+    shut = {account(candidates[place]) for place in closed if place < len(candidates)}
+    after = range(at + 1, len(candidates))
+    return next((place for place in after if account(candidates[place]) not in shut), None)
 
 
 # In a manifest -----------------------------------------------------------------------------------

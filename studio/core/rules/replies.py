@@ -1,12 +1,19 @@
 """What comes of asking the model: its intent, its reply with the calls it proposes, its failure."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from studio.core.rules import digests, ids
+from studio.core.rules import digests, ids, models
 from studio.core.rules import events as e
 from studio.core.rules.session import Session, Turn
 from studio.core.rules.turn import MODEL_ATTEMPTS, AskModel
 
+RETRY_SECONDS = (1.0, 2.0, 5.0, 15.0)
+LONGEST_PAUSE = 3600.0
+# With another model to ask, one more try is enough, and a long wait is too long.
+TRIES_BEFORE_NEXT = 2
+PATIENCE_SECONDS = 10.0
 # The request had gone out and no answer said that it was refused, so the model may have worked.
 SENT = frozenset({
     "model.timeout", "model.slow", "model.cut_off", "model.interrupted", "model.garbage",
@@ -36,11 +43,26 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A model call that failed. `retry_after` is seconds.
+
+    `begun` says that the model may have begun to work; `usage` is what it told of that.
+    """
+
+    code: str
+    message: str
+    permanent: bool
+    retry_after: float | None = None
+    usage: e.Usage = field(default_factory=e.Usage)
+    begun: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelAnswer:
     """A whole reply of the model, judged and ready to be recorded.
 
     `output` is set when the agent has an output schema and the text satisfies it; `bad_output`
-    says in words why it does not.
+    says in words why it does not. `provider` and `model` are who answered.
     """
 
     text: e.Content
@@ -49,6 +71,10 @@ class ModelAnswer:
     calls: tuple[Judged, ...] = ()
     output: e.Content | None = None
     bad_output: str = ""
+    provider: str = ""
+    model: str = ""
+    summary: e.Content | None = None
+    state: e.Content | None = None
 
 
 def intend_model(
@@ -63,7 +89,7 @@ def intend_model(
         *first,
         e.ModelRequested(
             turn_id=turn.id, effect_id=ask.effect_id, step=ask.step, attempt=ask.attempt,
-            provider=provider, model=model, request_hash=request_hash,
+            provider=provider, model=model, request_hash=request_hash, candidate=ask.candidate,
         ),
     ]  # fmt: skip
 
@@ -81,7 +107,8 @@ def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> li
         return []
     replied = e.ModelReplied(
         turn_id=turn.id, effect_id=effect_id, text=answer.text, calls=len(answer.calls),
-        usage=answer.usage, stop=answer.stop,
+        usage=answer.usage, stop=answer.stop, provider=answer.provider, model=answer.model,
+        candidate=turn.model.candidate, summary=answer.summary, state=answer.state,
     )  # fmt: skip
     if not answer.calls:
         return [replied, *_ending(turn, answer)]
@@ -187,25 +214,34 @@ def _open(turn: Turn, call_id: str, judged: Judged, now: int) -> list[e.Event]:
 
 
 def model_failed(
-    session: Session, effect_id: str, *, code: str, message: str, permanent: bool,
-    retry_at: int | None, usage: e.Usage | None = None, begun: bool = False,
+    session: Session, effect_id: str, failure: Failure, *, now: int,
+    candidates: Sequence[Mapping[str, Any]] = (),
 ) -> list[e.Event]:  # fmt: skip
-    """Record a failed attempt; a permanent failure, or one too many, ends the turn.
-
-    `begun` says that the model may have begun to work; `usage` is what it told of that.
+    """Record a failed attempt: it is tried again, or a successor of the chain is asked, or the
+    turn ends.
     """
     turn = session.turn
     if turn is None or not _asked(turn, effect_id) or turn.model is None:
         return []
-    last = turn.model.attempt >= MODEL_ATTEMPTS
-    if turn.model.provider == "scripted":
-        usage = e.Usage(cost=0.0)
-    usage = usage or e.Usage()
+    model, is_account = turn.model, models.is_of_account(failure.code)
+    closed = (*turn.closed, model.candidate) if is_account else turn.closed
+    successor = models.successor(candidates, model.candidate, failure.code, closed)
+    pause = failure.retry_after
+    if pause is None:
+        pause = RETRY_SECONDS[min(model.tries, len(RETRY_SECONDS)) - 1]
+    is_over = failure.permanent or model.tries >= MODEL_ATTEMPTS
+    if successor is not None and not is_over:
+        is_over = model.tries >= TRIES_BEFORE_NEXT or pause > PATIENCE_SECONDS
+    ends = is_over and successor is None
+    usage = e.Usage(cost=0.0) if model.provider == "scripted" else failure.usage
     failed = e.ModelFailed(
-        turn_id=turn.id, effect_id=effect_id, code=code, message=message,
-        permanent=permanent or last, retry_at=None if permanent or last else retry_at,
-        usage=usage, maybe_billed=(begun or code in SENT) and usage.cost is None,
+        turn_id=turn.id, effect_id=effect_id, code=failure.code, message=failure.message,
+        permanent=ends, usage=usage,
+        maybe_billed=(failure.begun or failure.code in SENT) and usage.cost is None,
+        retry_at=None if is_over else now + int(min(pause, LONGEST_PAUSE) * 1000),
+        successor=successor if is_over else None, account=is_over and is_account,
     )  # fmt: skip
-    if permanent or last:
-        return [failed, e.TurnFailed(turn_id=turn.id, code=code, message=message)]
+    if ends:
+        end = e.TurnFailed(turn_id=turn.id, code=failure.code, message=failure.message)
+        return [failed, end]
     return [failed]

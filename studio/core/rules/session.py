@@ -91,7 +91,10 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """The model call in hand. `state` is started, failed (to be tried again) or uncertain."""
+    """The model call in hand. `state` is started, failed (to be tried again) or uncertain.
+
+    `tries` counts the attempts of this candidate at this step; `successor` takes its place.
+    """
 
     effect_id: str
     step: int
@@ -99,14 +102,21 @@ class ModelCall:
     provider: str = ""
     state: Literal["started", "failed", "uncertain"] = "started"
     retry_at: int | None = None
+    candidate: int = 0
+    tries: int = 1
+    successor: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """One reply of the model within a turn, with the effects of the calls it asked for."""
+    """One reply of the model within a turn, with the effects of the calls it asked for.
+
+    `state` is what its provider wants back unchanged.
+    """
 
     text: e.Content
     effects: tuple[str, ...] = ()
+    state: e.Content | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +125,7 @@ class Turn:
 
     Active is the time (ms) in which a model call or a call was out; `active_since` is set while one
     is. The time until a lost one was found is left out: nobody worked while the worker was dead.
+    `candidate` is who answered last, `closed` are those whose account or address failed.
     """
 
     id: str
@@ -135,6 +146,8 @@ class Turn:
     active: int = 0
     active_since: int | None = None
     files: tuple[e.FileRef, ...] = ()
+    candidate: int = 0
+    closed: tuple[int, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -256,15 +269,15 @@ def _turn(turn: Turn, fact: e.Fact) -> Turn:
         case e.TurnStarted():
             return replace(turn, status="running", started=at)
         case e.ModelRequested() as f:
-            model = ModelCall(
-                effect_id=f.effect_id, step=f.step, attempt=f.attempt, provider=f.provider
-            )
-            return replace(turn, step=f.step, model=model)
+            return replace(turn, step=f.step, model=_asked(turn, f))
         case e.ModelReplied() as f:
-            return replace(turn, model=None, replies=(*turn.replies, Reply(text=f.text)))
+            replies = (*turn.replies, Reply(text=f.text, state=f.state))
+            return replace(turn, model=None, replies=replies, candidate=f.candidate)
         case e.ModelFailed() as f:
-            model = replace(_model(turn), state="failed", retry_at=f.retry_at)
-            return replace(turn, model=model)
+            model = _model(turn)
+            closed = (*turn.closed, model.candidate) if f.account else turn.closed
+            model = replace(model, state="failed", retry_at=f.retry_at, successor=f.successor)
+            return replace(turn, model=model, closed=closed)
         case e.ModelUncertain():
             return replace(turn, model=replace(_model(turn), state="uncertain"))
         case e.CallProposed() as f:
@@ -313,6 +326,15 @@ def _turn(turn: Turn, fact: e.Fact) -> Turn:
             return _over(turn, "cancelled", "cancelled", at)
         case _:
             return turn
+
+
+def _asked(turn: Turn, f: e.ModelRequested) -> ModelCall:
+    before = turn.model
+    is_again = before is not None and (before.step, before.candidate) == (f.step, f.candidate)
+    return ModelCall(
+        effect_id=f.effect_id, step=f.step, attempt=f.attempt, provider=f.provider,
+        candidate=f.candidate, tries=before.tries + 1 if before is not None and is_again else 1,
+    )  # fmt: skip
 
 
 def _proposed(f: e.CallProposed) -> Call:

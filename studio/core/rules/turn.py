@@ -19,11 +19,12 @@ MODEL_ATTEMPTS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class AskModel:
-    """Ask the model: the n-th attempt at this step."""
+    """Ask a model: the n-th attempt at this step, of this candidate of the agent's chain."""
 
     effect_id: str
     step: int
     attempt: int
+    candidate: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +119,14 @@ def _step(session: Session, turn: Turn, now: int, running: frozenset[str]) -> Ne
             return Next(until=until)
         if model.state == "failed" and model.retry_at is not None and model.retry_at > now:
             return Next(until=min(model.retry_at, until))
-        if model.attempt >= MODEL_ATTEMPTS:
-            words = f"The model did not answer in {model.attempt} attempts."
+        if model.successor is not None:
+            ask = _ask(turn, model.step, model.attempt + 1, model.successor)
+            return Next(ask=ask, until=until)
+        if model.tries >= MODEL_ATTEMPTS:
+            words = f"The model did not answer in {model.tries} attempts."
             return Next(events=tuple(ends.fail(turn, "model.unreachable", words)))
-        return Next(ask=_ask(turn, model.step, model.attempt + 1), until=until)
+        ask = _ask(turn, model.step, model.attempt + 1, model.candidate)
+        return Next(ask=ask, until=until)
     if not all(call.is_final for call in turn.calls.values()):
         return Next(until=until)
     if any(call.terminal and call.state == "succeeded" for call in turn.calls.values()):
@@ -130,11 +135,12 @@ def _step(session: Session, turn: Turn, now: int, running: frozenset[str]) -> Ne
         told = ends.reach(turn, "steps", session.limits.steps)
         if told:
             return Next(events=tuple(told))
-    return Next(ask=_ask(turn, turn.step + 1, 1), until=until)
+    return Next(ask=_ask(turn, turn.step + 1, 1, turn.candidate), until=until)
 
 
-def _ask(turn: Turn, step: int, attempt: int) -> AskModel:
-    return AskModel(effect_id=ids.model_effect(turn.id, step, attempt), step=step, attempt=attempt)
+def _ask(turn: Turn, step: int, attempt: int, candidate: int) -> AskModel:
+    effect_id = ids.model_effect(turn.id, step, attempt)
+    return AskModel(effect_id=effect_id, step=step, attempt=attempt, candidate=candidate)
 
 
 def _until(session: Session, turn: Turn, now: int, running: frozenset[str]) -> int:

@@ -30,6 +30,12 @@ def read(conn: sa.Connection, hash: str) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
+def is_opaque(conn: sa.Connection, hash: str) -> bool:
+    """The bytes are a provider's own: they go back to it and are shown to nobody."""
+    row = raw.one(conn, "SELECT media FROM blobs WHERE hash = ?", (hash,))
+    return row is not None and row[0] == contents.OPAQUE
+
+
 def part(conn: sa.Connection, hash: str, offset: int, length: int) -> bytes | None:
     """Some of the bytes, so that a page can show a large content in windows."""
     statement = "SELECT substr(data, ?, ?) FROM blobs WHERE hash = ?"

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
@@ -18,13 +19,12 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, context, replies, requests, turn
-from studio.core.rules import events as e
+from studio.core.rules import contents, context, models, replies, requests, turn
 from studio.core.rules.session import Session
 from studio.core.store import policies
 from studio.core.talks import Talks
 from studio.core.tools.tool import Offered
-from studio.core.work import judge
+from studio.core.work import judge, states
 from studio.core.work.hold import Hold
 
 if TYPE_CHECKING:
@@ -34,8 +34,17 @@ log = logging.getLogger("studio.worker")
 
 DRAFT_SECONDS = 0.1
 MODEL_SECONDS = 600.0
-RETRY_SECONDS = (1.0, 2.0, 5.0, 15.0)
-LONGEST_PAUSE = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The candidate that is asked: `written` as in the manifest, `model` resolved, or `broken`."""
+
+    provider: str
+    candidates: tuple[Mapping[str, Any], ...]
+    written: Mapping[str, Any]
+    model: Mapping[str, Any] = field(repr=False)
+    broken: ProviderError | None = None
 
 
 class Asking:
@@ -43,75 +52,101 @@ class Asking:
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
-        self._talks = Talks(driver.journal)
+        self._talks, self._states = Talks(driver.journal), states.States(driver.journal)
 
     async def ask(self, hold: Hold, session: Session, ask: turn.AskModel) -> Session:
         """Record that the model is asked, then ask it beside the loop."""
         manifest = await self.driver.manifest(session)
         offered = await self.driver.offered(session, manifest)
-        request, request_hash = await self._request(session, manifest, offered)
-        provider_name = str(manifest.model.get("provider", ""))
+        chosen = await self._choose(manifest, ask.candidate)
+        request, request_hash = await self._request(session, manifest, offered, chosen)
         fault("model.before_intent")
         done = await self.driver.commit(
             hold,
             lambda s: replies.intend_model(
-                s, ask, provider=provider_name, model=request.model, request_hash=request_hash
+                s, ask, provider=chosen.provider, model=request.model, request_hash=request_hash
             ),
         )
         fault("model.after_intent")
         if done.facts:
             hold.running[ask.effect_id] = hold.out.create_task(
-                self._think(hold, ask.effect_id, manifest, offered, request)
+                self._think(hold, ask.effect_id, manifest, offered, request, chosen)
             )
         return done.session
 
+    async def _choose(self, manifest: agents_rule.Manifest, candidate: int) -> Chosen:
+        """The candidate of the agent's chain that is to be asked, with what opens it."""
+        candidates = models.chain(manifest.model)
+        written = candidates[min(candidate, len(candidates) - 1)]
+        model, broken = written, None
+        try:
+            model = await self.driver.shelf.resolved(written)
+        except ProviderError as error:  # told once the attempt is recorded
+            broken = error
+        return Chosen(
+            provider=str(written.get("provider", "")), candidates=candidates, model=model,
+            written=manifest.model if candidate == 0 else written, broken=broken,
+        )  # fmt: skip
+
     async def _request(
-        self, session: Session, manifest: agents_rule.Manifest, offered: Offered
+        self, session: Session, manifest: agents_rule.Manifest, offered: Offered, chosen: Chosen
     ) -> tuple[Request, str]:
         """The request, and its digest."""
         said, talk = await self._talks.of(session)
         request = Request(
-            model=str(manifest.model.get("name", "")),
+            model=str(chosen.model.get("name", "")),
             instructions=manifest.instructions,
-            messages=tuple(_message(one) for one in said),
+            messages=tuple([await self._message(one) for one in said]),
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
                 for name, tool in offered.tools.items()
             ),
             output_schema=manifest.output_schema,
-            options=manifest.model,
+            options=chosen.model,
         )
         digest = requests.digest(
-            model=manifest.model, instructions=manifest.instructions, talk=talk,
+            model=chosen.written, instructions=manifest.instructions, talk=talk,
             tools=[(name, tool.spec.hash) for name, tool in offered.tools.items()],
             output_schema=manifest.output_schema,
         )  # fmt: skip
         return request, digest
 
+    async def _message(self, said: context.Said) -> Message:
+        calls = tuple(
+            ProposedCall(id=call.id, name=call.name, arguments=call.arguments)
+            for call in said.calls
+        )
+        return Message(
+            role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
+            failed=said.failed, state=await self._states.of(said.state),
+        )  # fmt: skip
+
     async def _think(
         self, hold: Hold, effect_id: str, manifest: agents_rule.Manifest, offered: Offered,
-        request: Request,
+        request: Request, chosen: Chosen,
     ) -> None:  # fmt: skip
         """One model call: stream drafts to open pages, record the reply or the failure."""
         session_id = hold.lease.session_id
         try:
             self.driver.gate(hold)
-            model = await self.driver.shelf.resolved(manifest.model)
-            provider = await self.driver.shelf.get(model)
-            named = replace(request, model=str(model.get("name", "")), options=model)
-            reply = await self._reply(session_id, effect_id, provider, named)
+            if chosen.broken is not None:
+                raise chosen.broken
+            provider = await self.driver.shelf.get(chosen.model)
+            reply = await self._reply(session_id, effect_id, provider, request)
             fault("model.before_outcome")
-            answer = await self._judged(session_id, manifest, offered, reply)
+            judged = await self._judged(session_id, manifest, offered, reply)
+            answer = replace(judged, provider=chosen.provider, model=request.model)
             await self.driver.commit(
                 hold, lambda s: replies.reply(s, effect_id, answer, self.driver.clock.now())
             )
             fault("model.after_outcome")
         except ProviderError as error:
-            await self._model_failed(hold, effect_id, error)
+            await self._model_failed(hold, effect_id, error, chosen)
         except TimeoutError:
             words = f"The model did not finish within {MODEL_SECONDS:.0f} s."
             slow = ProviderError("model.slow", words, permanent=False)
-            await self._model_failed(hold, effect_id, slow)
+            slow.begun = True
+            await self._model_failed(hold, effect_id, slow, chosen)
         finally:
             self.driver.feed.set_draft(session_id, effect_id, None)
 
@@ -147,17 +182,19 @@ class Asking:
             "model.cut_off", "The model's answer broke off before its end.", permanent=False
         )
 
-    async def _model_failed(self, hold: Hold, effect_id: str, error: ProviderError) -> None:
-        def rule(session: Session) -> list[e.Event]:
-            attempt = session.turn.model.attempt if session.turn and session.turn.model else 1
-            pause = error.retry_after or RETRY_SECONDS[min(attempt, len(RETRY_SECONDS)) - 1]
-            retry_at = self.driver.clock.now() + int(min(pause, LONGEST_PAUSE) * 1000)
-            return replies.model_failed(
-                session, effect_id, code=error.code, message=error.message,
-                permanent=error.permanent, retry_at=retry_at, usage=error.usage, begun=error.begun,
-            )  # fmt: skip
-
-        await self.driver.commit(hold, rule)
+    async def _model_failed(
+        self, hold: Hold, effect_id: str, error: ProviderError, chosen: Chosen
+    ) -> None:
+        failure = replies.Failure(
+            code=error.code, message=error.message, permanent=error.permanent,
+            retry_after=error.retry_after, usage=error.usage, begun=error.begun,
+        )  # fmt: skip
+        await self.driver.commit(
+            hold,
+            lambda s: replies.model_failed(
+                s, effect_id, failure, now=self.driver.clock.now(), candidates=chosen.candidates
+            ),
+        )
 
     async def _judged(
         self, session_id: str, manifest: agents_rule.Manifest, offered: Offered, reply: Reply
@@ -169,15 +206,6 @@ class Asking:
         output, bad = judge.output(manifest.output_schema, reply.text, done=not reply.calls)
         return replies.ModelAnswer(
             text=contents.of_text(reply.text), usage=reply.usage, stop=reply.stop, calls=calls,
-            output=output, bad_output=bad,
+            output=output, bad_output=bad, state=states.content(reply.state),
+            summary=contents.of_text(reply.summary) if reply.summary else None,
         )  # fmt: skip
-
-
-def _message(said: context.Said) -> Message:
-    calls = tuple(
-        ProposedCall(id=call.id, name=call.name, arguments=call.arguments) for call in said.calls
-    )
-    return Message(
-        role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
-        failed=said.failed,
-    )  # fmt: skip

@@ -204,8 +204,10 @@ def some(ask: AskModel | None) -> AskModel:
 
 
 def fails(session: Session, effect: str, **more: Any) -> list[e.Event]:
-    given = {"code": "model.busy", "message": "Busy.", "permanent": False, "retry_at": NOW + 5}
-    return replies.model_failed(session, effect, **(given | more))
+    chain = more.pop("candidates", ())
+    given = {"code": "model.busy", "message": "Busy.", "permanent": False, "retry_after": 0.005}
+    failure = replies.Failure(**(given | more))
+    return replies.model_failed(session, effect, failure, now=NOW, candidates=chain)
 
 
 def stopped(session: Session) -> Session:

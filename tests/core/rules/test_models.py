@@ -138,3 +138,47 @@ def test_a_whole_model_object_has_no_faults(model):
 )
 def test_each_fault_of_a_model_object_is_named_by_its_place(model, path):
     assert path in faults(model)
+
+
+# The chain ---------------------------------------------------------------------------------------
+
+A1 = {"provider": "a", "name": "one"}
+A2 = {"provider": "a", "name": "two"}
+B1 = {"provider": "b", "name": "one"}
+CHAIN = (A1, A2, B1)
+
+
+def test_a_chain_is_the_model_and_its_fallbacks_each_of_them_once():
+    again = {**A2, "prices": {"input": 1}}
+
+    found = models.chain({**A1, "fallbacks": [A2, A1, B1, again]})
+
+    assert found == CHAIN
+
+
+def test_the_same_name_elsewhere_is_another_model():
+    here = {"provider": "chat", "name": "m", "base_url": "http://here"}
+    there = {**here, "base_url": "http://there"}
+    other_key = {**here, "key": {"setting": "OTHER"}}
+
+    assert len(models.chain({**here, "fallbacks": [there, other_key, here]})) == 3
+
+
+@pytest.mark.parametrize(
+    "at,code,closed,successor",
+    [
+        (0, "model.not_found", (), 1),
+        (0, "model.key", (0,), 2),
+        (0, "model.quota", (0,), 2),
+        (1, "model.server", (0,), 2),
+        (2, "model.server", (), None),
+        (0, "model.refused", (), None),
+        (0, "model.context", (), 1),
+    ],
+)
+def test_a_failing_account_skips_its_other_models(at, code, closed, successor):
+    assert models.successor(CHAIN, at, code, closed) == successor
+
+
+def test_an_account_that_failed_stays_closed_further_down_the_chain():
+    assert models.successor((A1, B1, A2), 1, "model.server", (0,)) is None

@@ -113,7 +113,7 @@ def test_fifth_failed_attempt_ends_the_turn() -> None:
     session = f.queued()
     for _ in range(turn.MODEL_ATTEMPTS - 1):
         session = f.ask(session)
-        session = f.after(session, f.fails(session, f.model(session), retry_at=None))
+        session = f.after(session, f.fails(session, f.model(session), retry_after=0.0))
     session = f.ask(session)
 
     events = f.fails(session, f.model(session))
@@ -259,3 +259,84 @@ def test_soft_limit_of_calls_lets_them_run() -> None:
 
     assert [f.call(session, n).state for n in (1, 2)] == ["ready", "ready"]
     assert f.the_turn(session).told == ("calls",)
+
+
+# The chain ---------------------------------------------------------------------------------------
+
+A1 = {"provider": "a", "name": "one"}
+A2 = {"provider": "a", "name": "two"}
+B1 = {"provider": "b", "name": "one"}
+CHAIN = (A1, A2, B1)
+
+
+def failed(session: Session, code: str, *, permanent: bool, after: float = 0.0) -> Session:
+    """The session after its attempt failed in this way."""
+    events = f.fails(
+        session, f.model(session), code=code, permanent=permanent, retry_after=after,
+        candidates=CHAIN,
+    )  # fmt: skip
+    return f.after(session, events)
+
+
+def candidate(session: Session) -> int:
+    return f.some(turn.advance(session, f.NOW).ask).candidate
+
+
+def test_an_account_failure_goes_to_the_next_account_at_once() -> None:
+    session = failed(f.asked(), "model.key", permanent=True)
+
+    assert f.the_turn(session).is_over is False
+    assert candidate(session) == 2
+    assert f.some(turn.advance(session, f.NOW).ask).attempt == 2
+
+
+def test_a_model_that_is_not_there_goes_to_the_next_of_the_account() -> None:
+    assert candidate(failed(f.asked(), "model.not_found", permanent=True)) == 1
+
+
+def test_what_may_pass_is_tried_twice_before_the_next_is_asked() -> None:
+    session = failed(f.asked(), "model.server", permanent=False)
+    assert candidate(session) == 0
+
+    session = failed(f.ask(session), "model.server", permanent=False)
+
+    assert candidate(session) == 1
+
+
+def test_a_long_wait_is_not_waited_for_when_another_can_be_asked() -> None:
+    assert candidate(failed(f.asked(), "model.rate_limited", permanent=False, after=60.0)) == 1
+
+
+def test_the_last_of_the_chain_is_tried_as_often_as_a_model_alone() -> None:
+    session = f.ask(failed(f.asked(), "model.key", permanent=True))
+    for _ in range(turn.MODEL_ATTEMPTS - 1):
+        session = f.ask(failed(session, "model.server", permanent=False))
+
+    session = failed(session, "model.server", permanent=False)
+
+    assert f.the_turn(session).code == "model.server"
+
+
+def test_a_refused_answer_is_refused_by_the_whole_chain() -> None:
+    session = failed(f.asked(), "model.refused", permanent=True)
+
+    assert f.the_turn(session).code == "model.refused"
+
+
+def test_the_next_step_begins_with_who_answered() -> None:
+    session = f.ask(failed(f.asked(), "model.key", permanent=True))
+    answered = replies.reply(session, f.model(session), f.calls(f.judged(), text="On it."), f.NOW)
+    session = f.after(session, answered)
+    replied = next(event for event in answered if isinstance(event, e.ModelReplied))
+
+    assert replied.candidate == 2
+    assert f.the_turn(session).candidate == 2
+
+
+def test_an_answer_that_had_begun_makes_the_cost_unknown() -> None:
+    session = f.asked()
+
+    begun = f.after(session, f.fails(session, f.model(session), begun=True))
+    never = f.after(session, f.fails(session, f.model(session), begun=False))
+
+    assert (begun.cost_known, never.cost_known) == (False, True)

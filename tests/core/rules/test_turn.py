@@ -63,7 +63,7 @@ def test_failed_attempt_is_tried_again_when_its_time_has_come() -> None:
 
 def test_failed_attempt_without_a_time_is_tried_again_at_once() -> None:
     session = f.asked()
-    session = f.after(session, f.fails(session, f.model(session), retry_at=None))
+    session = f.after(session, f.fails(session, f.model(session), retry_after=0.0))
 
     assert f.some(turn.advance(session, f.NOW).ask).attempt == 2
 

@@ -20,6 +20,7 @@ from tests.core.rules import facts as f
 PEOPLE = ("alice", "bob", "charlie")
 FINAL = {"call.succeeded", "call.failed", "call.denied", "call.cancelled"}
 ENDS = {"turn.completed", "turn.failed", "turn.cancelled"}
+CHAIN = tuple({"provider": name, "name": "m"} for name in ("a", "b", "c"))
 PLATFORM = e.Origin(kind="platform")
 
 Pick = Callable[[int], int]  # a number below this one
@@ -101,13 +102,16 @@ class World:
             return
         if self.pick(5) == 0:
             permanent = self.pick(6) == 0
-            retry_at = self.now + 1_000 * self.pick(5) if self.pick(2) else None
+            failure = replies.Failure(
+                code=("model.busy", "model.key")[self.pick(2)], message="", permanent=permanent,
+                retry_after=float(self.pick(15)) if self.pick(2) else None,
+                begun=bool(self.pick(2)),
+            )  # fmt: skip
             self.record(
                 replies.model_failed(
-                    self.session, model.effect_id, code="model.busy", message="", retry_at=retry_at,
-                    permanent=permanent,
+                    self.session, model.effect_id, failure, now=self.now, candidates=CHAIN
                 )
-            )  # fmt: skip
+            )
         else:
             self.record(replies.reply(self.session, model.effect_id, self._reply(), self.now))
         self.running.discard(model.effect_id)

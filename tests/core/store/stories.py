@@ -17,6 +17,7 @@ from studio.core.rules.session import Call, Session, apply
 START = 1_700_000_000_000
 LARGE = "A long story. " * 4_000  # 56,000 bytes: over what stands in a fact
 PEOPLE = ("alice", "bob", "charlie")
+CHAIN = tuple({"provider": name, "name": "m"} for name in ("a", "b", "c"))
 VERDICTS: tuple[e.Verdict, ...] = ("allow", "allow", "ask", "ask", "deny")
 
 
@@ -137,14 +138,23 @@ def _model(t: Teller) -> None:
     t.running.discard(current.effect_id)
     if t.chance(0.15):
         t.record(
-            replies.model_failed(t.session, current.effect_id, code="model.busy", message="Busy.",
-                              permanent=t.chance(0.2), retry_at=t.at + 1_000)
+            replies.model_failed(
+                t.session, current.effect_id,
+                replies.Failure(
+                    code=t.random.choice(("model.busy", "model.key")), message="Busy.",
+                    permanent=t.chance(0.2), retry_after=1.0, begun=t.chance(0.5),
+                    usage=e.Usage(input_tokens=5, cache_write_tokens=2),
+                ),
+                now=t.at, candidates=CHAIN,
+            )
         )  # fmt: skip
         return
-    usage = e.Usage(input_tokens=7, output_tokens=3, cost=t.random.choice((None, 0.001, 0.07)))
+    usage = e.Usage(input_tokens=7, output_tokens=3, cost=t.random.choice((None, 0.001, 0.07)),
+                    cached_tokens=t.random.choice((None, 0, 4)), reasoning_tokens=1)  # fmt: skip
     calls = tuple(_judged(t, n) for n in range(t.random.choice((0, 1, 2, 4))))
     text = contents.of_text(t.random.choice(("", "Done.", LARGE)))
-    answer = replies.ModelAnswer(text=text, usage=usage, calls=calls)
+    state = contents.of_text("[signed]", media=contents.OPAQUE) if t.chance(0.3) else None
+    answer = replies.ModelAnswer(text=text, usage=usage, calls=calls, state=state, model="m")
     t.record(replies.reply(t.session, current.effect_id, answer, t.at))
 
 
