@@ -7,6 +7,7 @@ The path says which protocol, the model's name how it behaves. `python -m tests.
 import asyncio
 import contextlib
 import json
+import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,14 @@ from tests.standins.speeches import ChatSpeech, MessagesSpeech, ResponsesSpeech,
 ANSWER = "Hello from the stand-in."
 THOUGHT, PROOF = "Two and two make four.", "c2lnbmVkLWJ5LW5vYm9keQ=="
 LETTERS = "žluťoučký 🐎 €"
+# One task: read, search, two calls at once, a write that is held, a structured answer.
+STEPS: tuple[tuple[str, tuple[tuple[str, dict[str, Any]], ...]], ...] = (
+    ("I read the notes.", (("read_notes", {"name": "žluté.md"}),)),
+    ("", (("search", {"words": ["release", "1.0"]}),)),
+    ("Two at once.", (("weather", {"city": "Brno"}), ("calendar", {"day": "2026-11-30"}))),
+    ("Now I publish.", (("publish", {"version": "1.0", "notes": {"lines": 3}}),)),
+    ('{"published": true, "version": "1.0"}', ()),
+)
 SPEECHES: dict[str, type[Speech]] = {
     "/v1/chat/completions": ChatSpeech,
     "/v1beta/openai/chat/completions": ChatSpeech,
@@ -133,6 +142,31 @@ async def _thinks(speech: Speech) -> None:
     await speech.text("I will look.")
     await speech.call(0, '{"name": "x"}', "call_a", "read")
     await speech.end("calls")
+
+
+@behaviour
+async def _ponders(speech: Speech) -> None:
+    """Thinks and calls at first, then answers."""
+    if len(speech.talk_since()) > 1:
+        await _normal(speech)
+    else:
+        await _thinks(speech)
+
+
+@behaviour
+async def _task(speech: Speech) -> None:
+    """The five steps of `STEPS`, by what has been said since the message."""
+    said, calls = STEPS[speech.talk_since().count("assistant")]
+    await speech.open()
+    if said:
+        await speech.text(said[:5])
+        await speech.text(said[5:])
+    for index, (name, arguments) in enumerate(calls):
+        written = json.dumps(arguments)
+        await speech.call(index, "", f"call_{secrets.token_hex(4)}", name)
+        await speech.call(index, written[:7])
+        await speech.call(index, written[7:])
+    await speech.end("calls" if calls else "end")
 
 
 @behaviour

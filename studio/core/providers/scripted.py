@@ -280,7 +280,10 @@ def _identity(request: Request) -> str:
 def _usage(request: Request, text: str) -> Usage:
     """Words stand for tokens, and it costs nothing: that is known, so it is zero."""
     read = _words(request.instructions) + sum(_words(item.text) for item in request.messages)
-    return Usage(input_tokens=read, output_tokens=_words(text), cached_tokens=0, cost=0.0)
+    return Usage(
+        input_tokens=read, output_tokens=_words(text), cached_tokens=0, cache_write_tokens=0,
+        reasoning_tokens=0, cost=0.0,
+    )  # fmt: skip
 
 
 def _words(text: str) -> int:
