@@ -80,8 +80,12 @@ def line_words(line: Line) -> str:
             why = f": {line.text}" if line.text else "."
             return f"{line.by} stopped {turn.lower()}{why} {_left(line.payload)}".strip()
         case "model_failed":
-            billed = " It may have been billed." if line.payload.get("maybe_billed") else ""
-            return f"The model call failed: {line.message or line.text}{billed}"
+            after = ["It may have been billed."] if line.payload.get("maybe_billed") else []
+            if line.payload.get("successor") is not None:
+                after.append("The agent's next model is asked.")
+            said = f"The model call failed: {line.message or line.text}"
+            return "
+".join([said, " ".join(after)]) if after else said
         case _:
             return line.text or line.message
 

@@ -41,6 +41,8 @@ class Line:
     `kind` is person, agent, call, model_failed, model_uncertain, limit, completed, failed or
     cancelled. `text` is its words: the whole, or head and tail with a note of what is left out.
     `call` and `wait` (the call's newest) are set on a call's line; `payload` is the event's fields.
+    `model` is who answered, in place of another when `is_fallback`; `summary` is what the provider
+    wrote about the thinking.
     """
 
     seq: int
@@ -58,6 +60,9 @@ class Line:
     message: str
     usage: Usage | None
     payload: dict[str, Any]
+    model: str = ""
+    is_fallback: bool = False
+    summary: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +168,9 @@ def _line(row: sa.RowMapping, of_effects: dict[str, CallRow], of_waits: dict[str
         wait=of_waits.get(effect_id) if is_call else None,
         code=payload.get("code") or payload.get("limit", ""),
         message=payload.get("message") or "", usage=Usage(**usage) if usage else None,
-        payload=payload,
+        payload=payload, is_fallback=bool(payload.get("candidate")),
+        model=payload.get("model", "") if payload.get("provider") != "scripted" else "",
+        summary=contents.words(summary) if (summary := _content(payload.get("summary"))) else "",
     )  # fmt: skip
 
 

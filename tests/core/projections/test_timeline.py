@@ -88,6 +88,32 @@ async def test_line_of_a_reply_tells_its_usage(story: Story, reader: Reader, bob
     assert line.content == contents.of_text("I publish.")
 
 
+@pytest.mark.parametrize(
+    "provider,candidate,shown", [("openai", 1, ("m", True)), ("scripted", 0, ("", False))]
+)
+async def test_line_of_a_reply_tells_which_model_answered_and_its_summary(
+    story: Story, reader: Reader, bob: Person, provider: str, candidate: int,
+    shown: tuple[str, bool],
+) -> None:  # fmt: skip
+    session_id = await story.session()
+    turn_id = await story.message(session_id)
+    effect_id = ids.model_effect(turn_id, 1, 1)
+    who = {"turn_id": turn_id, "effect_id": effect_id, "provider": provider, "model": "m"}
+    await story.record(
+        session_id,
+        e.ModelRequested(**who, step=1, attempt=1, request_hash="0", candidate=candidate),
+        e.ModelReplied(
+            **who, text=contents.of_text("Hi."), calls=0, usage=e.Usage(), candidate=candidate,
+            summary=contents.of_text("In short."),
+        ),
+    )  # fmt: skip
+
+    line = (await reader.timeline(bob, session_id)).lines[-1]
+
+    assert (line.model, line.is_fallback) == shown
+    assert line.summary == "In short."
+
+
 async def test_line_of_a_message_tells_who_wrote_it(
     story: Story, reader: Reader, bob: Person
 ) -> None:
