@@ -84,8 +84,7 @@ def line_words(line: Line) -> str:
             if line.payload.get("successor") is not None:
                 after.append("The agent's next model is asked.")
             said = f"The model call failed: {line.message or line.text}"
-            return "
-".join([said, " ".join(after)]) if after else said
+            return "\n".join([said, " ".join(after)]) if after else said
         case _:
             return line.text or line.message
 

@@ -121,7 +121,7 @@ async def test_a_broken_stream_is_tried_twice_and_then_another_model(core, serve
 
     assert [name for name, _ in asked(server, since)] == ["cut", "cut", "normal"]
     failed = await of(core, session.id, e.ModelFailed)
-    assert [(f.code, f.billed) for f in failed] == [("model.interrupted", True)] * 2
+    assert [(f.code, f.maybe_billed) for f in failed] == [("model.interrupted", True)] * 2
     assert session.status == "completed"
     assert session.cost_known is False
 
