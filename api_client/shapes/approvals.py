@@ -54,6 +54,7 @@ class ApprovalDetail(TypedDict):
     proposed: Any
     readable: bool
     schema: Any
+    destination: str
     rules: list[str]
     policy_version: int | None
     agent_version: int

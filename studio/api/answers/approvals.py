@@ -68,6 +68,7 @@ class ApprovalDetail:
     proposed: Annotated[JSON, "What the model proposed."]
     readable: Annotated[bool, "When false, the call is too large to show and can only be denied."]
     schema: Annotated[JSON, "JSON Schema of the arguments or of the answer; null when unknown."]
+    destination: Annotated[str, "Where the call goes, with its arguments in the address."]
     rules: Annotated[tuple[str, ...], "Every rule that matched, in words."]
     policy_version: int | None
     agent_version: int

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from studio.core.rules import policy
+from studio.core.rules import policy, ways
 from studio.core.rules.errors import NotFound
 from studio.core.rules.policy import Policy, Subject
 from studio.core.store import agents as kept
@@ -165,7 +165,9 @@ def described(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
             **{name: tool.get(name) for name in ("name", "description", "read_only", "repeatable")},
             "kind": "http",
             "schema": tool.get("input"),
-            "destination": f"{tool.get('method', '')} {tool.get('url', '')}".strip(),
+            "destination": ways.destination(
+                str(tool.get("method", "")), str(tool.get("url", "")), tool
+            ),
         }
         for tool in manifest.get("tools", ())
     ]

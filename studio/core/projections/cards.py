@@ -11,7 +11,7 @@ from studio.core.projections import calls, sessions, waits
 from studio.core.projections.calls import CallRow
 from studio.core.projections.sessions import SessionRow
 from studio.core.projections.waits import WaitRow
-from studio.core.rules import contents
+from studio.core.rules import contents, ways
 from studio.core.rules import events as e
 from studio.core.rules.access import RANK, Person
 from studio.core.rules.approvals import PAST
@@ -45,7 +45,8 @@ class Card:
     `readable` is false when it is over 10 MiB, and then the call can only be denied.
     `proposed_value` is what the model proposed, and differs after an edit. `schema` is the tool's
     schema of arguments (for a question: of the answer) or None when it is not known; a tool that
-    changed since has none. `destination` is where the call goes, in words. `rules` are the words of
+    changed since has none. `destination` is where the call goes, in words, with the arguments in
+    the places of an address. `rules` are the words of
     the rules that led to the verdict, `reasons` those of their authors. `approvals` of `needed`
     people have approved. `choices` are the answers this person may give now. `may_decide`: one of
     them lets the call go on; `why_not` says in a sentence why none does.
@@ -131,7 +132,8 @@ def _card(
     )
     return Card(
         wait=wait, call=call, session=session, readable=readable, arguments_value=value,
-        proposed_value=_value(call.proposed, blobs)[1], destination=proposed.destination,
+        proposed_value=_value(call.proposed, blobs)[1],
+        destination=ways.aimed(proposed.origin.kind, proposed.destination, value),
         schema=_schema(row, proposed, listing),
         rules=tuple(rule.words for rule in _matched(call)),
         reasons=tuple(rule.reason for rule in _matched(call) if rule.reason),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from studio.core.rules import secrets
+from studio.core.rules import secrets, ways
 from studio.core.rules.reading import Reader
 
 TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -98,7 +98,8 @@ def setting(reader: Reader, name: str, *, literal: bool = True) -> None:
 def _tool(tool: Reader, schema_problem: SchemaProblem) -> None:
     tool.known(
         "name", "kind", "description", "method", "url", "input", "output", "headers", "timeout",
-        "repeatable", "read_only", "terminal", "parallel", "on_uncertain",
+        "repeatable", "read_only", "terminal", "parallel", "on_uncertain", "in", "query", "body",
+        "body_as", "select",
     )  # fmt: skip
     _tool_name(tool)
     tool.one_of("kind", ("http",), needed=True)
@@ -113,6 +114,8 @@ def _tool(tool: Reader, schema_problem: SchemaProblem) -> None:
     if url := tool.text("url", most=2_000, needed=True):
         _template(tool, url, properties)
     _headers(tool)
+    _query(tool)
+    ways.check(tool, headers=OUR_HEADERS, header_name=HEADER)
 
 
 def _tool_name(tool: Reader) -> None:
@@ -177,6 +180,13 @@ def _headers(reader: Reader) -> None:
             setting(headers, name)
             _latin(headers, name)
         seen.add(name.lower())
+
+
+def _query(tool: Reader) -> None:
+    query = tool.object("query")
+    for name in query.value if query else ():
+        assert query is not None, "it has fields"
+        setting(query, name)
 
 
 def _latin(headers: Reader, name: str) -> None:

@@ -1,26 +1,24 @@
 """HTTP tools: one described request each, from the agent's manifest.
 
-The path takes arguments, the rest of them go into the body or the query. The effect's key goes out
-as `Idempotency-Key`. Whether a call that broke may have run is told by whether it was sent.
+Where its arguments go is told by `rules.ways`. The effect's key goes out as `Idempotency-Key`.
+Whether a call that broke may have run is told by whether it was sent.
 """
 
 import asyncio
-import base64
-import json
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote, urlsplit
 
 from studio.core import schemas
 from studio.core.masking import Mask
 from studio.core.network import hosts
 from studio.core.network.resolver import Refused, Unresolved
-from studio.core.rules import ids
+from studio.core.rules import ids, selection, ways
 from studio.core.rules.events import Origin
-from studio.core.tools import strict
+from studio.core.tools import http_answer, strict
+from studio.core.tools.http_request import Shape, bad_arguments
 from studio.core.tools.tool import Kit, Result, ToolError, ToolSpec
 from studio.core.tools.values import NotSet, Values, named
 
@@ -29,15 +27,11 @@ if TYPE_CHECKING:
 
     from studio.core.network.connector import Connector, Sent
 
-LARGEST_ANSWER = 8 * 1024 * 1024
-QUOTED_CHARACTERS = 300
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _OURS = frozenset(
     "host content-length transfer-encoding connection accept-encoding idempotency-key traceparent"
     " proxy-authorization te upgrade expect".split()
 )
-_PARAMETER = re.compile(r"\{(\w+)\}")
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _UNSETTLED = frozenset({408, 409, 425, 429})
 
@@ -51,8 +45,8 @@ class Described:
     """What a manifest says of an HTTP tool, with its settings opened."""
 
     spec: ToolSpec
-    method: str
-    url: str
+    shape: Shape
+    select: str | Mapping[str, str] | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     mask: Mask = field(default_factory=Mask, repr=False)
 
@@ -64,9 +58,27 @@ def described(tool: Mapping[str, Any], settings: Mapping[str, str]) -> Described
         raise BadTool(f"The method {method} is not one of {', '.join(METHODS)}.")
     _check_url(url)
     values = Values.of(settings)
-    found = headers(tool.get("headers", {}), values)
+    if (select := tool.get("select")) is not None and (wrong := selection.fault(select)):
+        raise BadTool(f"Its “select” {wrong}")
     return Described(
-        spec=_spec(tool, method, url), method=method, url=url, headers=found, mask=values.mask,
+        spec=_spec(tool, method, url), shape=_shape(tool, method, url, values), select=select,
+        headers=headers(tool.get("headers", {}), values), mask=values.mask,
+    )  # fmt: skip
+
+
+def _shape(tool: Mapping[str, Any], method: str, url: str, values: Values) -> Shape:
+    placed = dict[str, ways.Way]()
+    for name, written in _mapping(tool.get("in")).items():
+        if (way := ways.way(name, written)) is None:
+            raise BadTool(f"It sends {name} to {written}, which is no part of a request.")
+        placed[name] = way
+    query = _mapping(tool.get("query"))
+    if (body_as := str(tool.get("body_as") or "json")) not in ways.BODIES:
+        raise BadTool(f"Its body cannot be sent as {body_as}.")
+    return Shape(
+        method=method, url=url, ways=placed, body=tool.get("body"), body_as=body_as,
+        query={name: given for name, given in query.items() if isinstance(given, str)},
+        secrets={n: opened(given, values) for n, given in query.items() if isinstance(given, Mapping)},
     )  # fmt: skip
 
 
@@ -75,8 +87,8 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
     for name, found in (("input", schema), ("output", output)):
         if found is not None and (wrong := schemas.problem(found)):
             raise BadTool(f"Its “{name}” {wrong}")
-    headers = tool.get("headers")
-    told = ("name", "description", "method", "url", "input", "output", "headers")
+    told = ("name", "description", "method", "url", "input", "output", "headers", "in", "query",
+            "body", "body_as", "select")  # fmt: skip
     on_uncertain: Literal["ask", "tell"] = "tell" if tool.get("on_uncertain") == "tell" else "ask"
     return ToolSpec(
         name=str(tool.get("name", "")),
@@ -84,15 +96,17 @@ def _spec(tool: Mapping[str, Any], method: str, url: str) -> ToolSpec:
         schema=schema,
         origin=Origin(kind="http"),
         hash=ids.digest({"kind": "http", **{name: tool.get(name) for name in told}}),
-        destination=f"{method} {hosts.shown(url)}",
+        destination=ways.destination(method, hosts.shown(url), tool),
         output_schema=output,
-        read_only=bool(tool.get("read_only", method == "GET")),
+        read_only=bool(tool.get("read_only", method in {"GET", "HEAD"})),
         repeatable=bool(tool.get("repeatable", False)),
         parallel=bool(tool.get("parallel", True)),
         terminal=bool(tool.get("terminal", False)),
         on_uncertain=on_uncertain,
         timeout=float(tool.get("timeout", 30)),
-        secrets=named(headers.values() if isinstance(headers, Mapping) else ()),
+        secrets=named(
+            [*_mapping(tool.get("headers")).values(), *_mapping(tool.get("query")).values()]
+        ),
     )
 
 
@@ -125,6 +139,10 @@ def opened(given: Mapping[str, Any], values: Values) -> str:
         raise BadTool(str(wrong)) from None
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 class HttpTool:
     """A described request that can be sent."""
 
@@ -153,8 +171,7 @@ class HttpTool:
 
     def _request(self, arguments: Any, kit: Kit) -> "httpx2.Request":
         if not isinstance(arguments, dict):
-            raise _bad_arguments("The arguments are not an object.")
-        url, rest = _expand(self._tool.url, arguments)
+            raise bad_arguments("The arguments are not an object.")
         headers = {
             "accept": "application/json, */*;q=0.5",
             "user-agent": "operator-studio",
@@ -163,21 +180,7 @@ class HttpTool:
             "idempotency-key": kit.key,
             **({"traceparent": kit.traceparent} if kit.traceparent else {}),
         }
-        return self._built(url, rest, headers)
-
-    def _built(self, url: str, rest: dict[str, Any], headers: dict[str, str]) -> "httpx2.Request":
-        import httpx2
-
-        method = self._tool.method
-        try:
-            if method in _WITH_BODY:
-                headers.setdefault("content-type", "application/json")
-                body = json.dumps(rest, allow_nan=False).encode()
-                return httpx2.Request(method, url, headers=headers, content=body)
-            full = httpx2.URL(url).copy_merge_params(_query(rest)) if rest else httpx2.URL(url)
-            return httpx2.Request(method, full, headers=headers)
-        except (httpx2.InvalidURL, ValueError) as wrong:
-            raise _bad_arguments(f"No request can be made of these arguments: {wrong}.") from None
+        return self._tool.shape.request(arguments, headers)
 
     def _seconds(self, kit: Kit) -> float:
         return min(self.spec.timeout, kit.deadline - time.monotonic())
@@ -193,8 +196,8 @@ class HttpTool:
         body = bytearray()
         async for chunk in response.aiter_raw():
             body += chunk
-            if len(body) > LARGEST_ANSWER:
-                size = LARGEST_ANSWER // 1024 // 1024
+            if len(body) > http_answer.LARGEST_ANSWER:
+                size = http_answer.LARGEST_ANSWER // 1024 // 1024
                 words = f"The answer is larger than {size} MiB and was not kept."
                 raise self._unsure("tool.too_large", words)
         return bytes(body)
@@ -208,11 +211,14 @@ class HttpTool:
         raise self._refusal(status, response, body)
 
     def _tool_result(self, response: "httpx2.Response", body: bytes) -> Result:
+        if self._tool.shape.method == "HEAD":
+            return http_answer.kept(http_answer.head(response), self._tool.select)
         try:
-            result = read(response.headers.get("content-type", ""), body)
+            result = http_answer.read(response.headers.get("content-type", ""), body)
         except strict.NotJson as wrong:
             words = f"The answer says that it is JSON and is not: {wrong}."
             raise ToolError("tool.bad_result", words) from None
+        result = http_answer.kept(result, self._tool.select)
         mask = self._tool.mask
         if result.text is not None:
             return Result(text=mask.text(result.text), media=result.media)
@@ -230,8 +236,12 @@ class HttpTool:
             )  # fmt: skip
 
     def _refusal(self, status: int, response: "httpx2.Response", body: bytes) -> ToolError:
-        told = self._tool.mask.value(_told(response.headers.get("content-type", ""), body))
-        words = _words(told)
+        told = self._tool.mask.value(
+            http_answer.told(response.headers.get("content-type", ""), body)
+        )
+        words = http_answer.words(told)
+        if self._tool.select is not None:
+            told = None  # nothing of an answer is kept beyond what was selected
         if status >= 500:
             return ToolError(
                 "tool.failed", f"The server failed ({status}).{words}",
@@ -242,7 +252,7 @@ class HttpTool:
                 "tool.refused", f"The server refused it ({status}).{words}",
                 settled=status not in _UNSETTLED, result=told,
             )  # fmt: skip
-        where = _elsewhere(response)
+        where = http_answer.elsewhere(response)
         words = f"The server answered {status} and points {where}; that is not followed."
         return ToolError("tool.redirected", words)
 
@@ -253,106 +263,3 @@ class HttpTool:
 
     def _unsure(self, code: str, words: str) -> ToolError:
         return ToolError(code, words, maybe_ran=not self.spec.read_only)
-
-
-def read(content_type: str, body: bytes) -> Result:
-    """What an answer's body is: JSON, text, or bytes in base 64 with their media type."""
-    media = content_type.partition(";")[0].strip().lower()
-    if not body:
-        return Result(value=None)
-    elif media == "application/json" or media.endswith("+json"):
-        return Result(value=strict.loads(body))
-    elif not media:
-        return _untyped(body)
-    elif media.startswith("text/") or media.endswith("+xml") or media == "application/xml":
-        return Result(text=_decoded(content_type, body), media=media)
-    return _binary(media, body)
-
-
-def _told(content_type: str, body: bytes) -> Any:
-    """What the answer of a failure says, if it is JSON or text."""
-    try:
-        result = read(content_type, body)
-    except (strict.NotJson, ToolError):
-        return None
-    return result.value if result.text is None else result.text
-
-
-def _untyped(body: bytes) -> Result:
-    try:
-        return Result(value=strict.loads(body))
-    except strict.NotJson:
-        pass
-    try:
-        return Result(text=body.decode("utf-8"), media="text/plain")
-    except UnicodeDecodeError:
-        return _binary("application/octet-stream", body)
-
-
-def _binary(media: str, body: bytes) -> Result:
-    if len(body) > LARGEST_ANSWER * 3 // 4 - 1024:
-        raise ToolError("tool.too_large", "The answer is bytes, larger than 6 MiB; not kept.")
-    coded = base64.b64encode(body).decode("ascii")
-    return Result(value={"media": media, "bytes": len(body), "base64": coded})
-
-
-def _decoded(content_type: str, body: bytes) -> str:
-    found = re.search(r"charset=[\"']?([\w.-]+)", content_type, re.I)
-    try:
-        return body.decode(found[1] if found else "utf-8", "replace")
-    except LookupError:
-        return body.decode("utf-8", "replace")
-
-
-def _expand(url: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The URL with its parameters put in, percent-encoded, and the arguments that are left."""
-    names = set(_PARAMETER.findall(url))
-    expanded = _PARAMETER.sub(lambda found: _segment(found[1], arguments), url)
-    path = urlsplit(expanded).path
-    if any(re.fullmatch(r"(\.|%2e){1,2}", part, re.I) for part in path.split("/")):
-        raise _bad_arguments("A path parameter may not be “.” or “..”.")
-    return expanded, {name: value for name, value in arguments.items() if name not in names}
-
-
-def _segment(name: str, arguments: Mapping[str, Any]) -> str:
-    value = arguments.get(name)
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
-        raise _bad_arguments(f"{name}: it stands in the address, so it is a text or a number.")
-    return quote(str(value).encode("utf-8", "replace"), safe="")
-
-
-def _query(arguments: Mapping[str, Any]) -> list[tuple[str, str | int | float | bool | None]]:
-    found = list[tuple[str, str | int | float | bool | None]]()
-    for name, value in arguments.items():
-        for item in value if isinstance(value, list) else [value]:
-            if item is not None:
-                text = item if isinstance(item, str) else json.dumps(item)
-                found.append((name, text.encode("utf-8", "replace").decode()))
-    return found
-
-
-def _elsewhere(response: "httpx2.Response") -> str:
-    """Where a redirect points, without what may be secret in its path and query."""
-    import httpx2
-
-    try:
-        url = response.request.url.join(response.headers["location"])
-    except (KeyError, ValueError, httpx2.InvalidURL):
-        return "elsewhere"
-    return f"to {url.scheme}://{url.host}" if url.host else "elsewhere"
-
-
-def _words(told: Any) -> str:
-    """The server's own words, short: the usual fields of an error, or a plain text."""
-    found: Any = told
-    for name in ("error", "detail", "message", "title", "reason"):
-        if isinstance(found, Mapping) and name in found:
-            found = found[name]
-    if not isinstance(found, str) or found.lstrip().startswith("<"):
-        return ""
-    words = " ".join(found.split())[:QUOTED_CHARACTERS]
-    return f" It says: “{words}”" if words else ""
-
-
-def _bad_arguments(words: str) -> ToolError:
-    return ToolError("tool.bad_arguments", words, settled=True)

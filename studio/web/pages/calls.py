@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from studio.core.reader import CallRow, EventRow, SessionView, WaitRow
-from studio.core.rules import contents
+from studio.core.rules import contents, ways
 from studio.core.rules.errors import NotFound
 from studio.core.rules.events import Content
 from studio.web.render import Frame, frame, page
@@ -57,7 +57,7 @@ async def show(request: Request) -> Response:
         waits=tuple(wait for wait in waits.items if wait.effect_id == call.id),
         facts=tuple(facts),
         digests=_digests(call, facts),
-        destination=str(facts[0].payload.get("destination", "")) if facts else "",
+        destination=_destination(call, facts),
         key=call.key or "",
     )
     return page(request, "calls/show.html", view)
@@ -98,6 +98,13 @@ async def _facts(request: Request, call: CallRow) -> list[EventRow]:
             break
         after = facts[-1].seq
     return found
+
+
+def _destination(call: CallRow, facts: list[EventRow]) -> str:
+    """Where it goes, with the arguments in the address when they are at hand."""
+    written = str(facts[0].payload.get("destination", "")) if facts else ""
+    value = call.arguments.value if call.arguments is not None else None
+    return ways.aimed(call.kind, written, value)
 
 
 def _digests(call: CallRow, facts: list[EventRow]) -> Digests:

@@ -205,6 +205,49 @@ async def test_a_secret_that_comes_back_is_masked(call, failure):
     assert "[masked: TOKEN]" in refused.message
 
 
+CANARY = "canary-in-the-answer"
+
+
+async def test_only_what_is_selected_comes_back(call):
+    body = f'{{"data":{{"id":7,"more":"{CANARY}"}},"x":"{CANARY}"}}'
+    path = f"/typed/application/json?body={body}"
+
+    kept = await call(path, method="GET", select={"id": "data.id"}, output={"type": "object"})
+
+    assert kept.value == {"id": 7}
+
+
+@pytest.mark.parametrize(
+    "path,more",
+    [
+        (f'/typed/application/json?body={{"other":"{CANARY}"}}', {}),
+        (f'/typed/application/json?body={{"id":"{CANARY}"}}', {"select": "id[0]"}),
+        (f"/typed/text/html?body={CANARY}", {}),
+        (f'/typed/application/json?body={{"id":1,"x":"{CANARY}"}}', {"output": {"type": "string"}}),
+        (f"/echo?x={CANARY}", {"select": "nothing"}),
+    ],
+)
+async def test_an_answer_that_does_not_fit_is_told_without_it(failure, path, more):
+    error = await failure(path, method="GET", **{"select": "id", **more})
+
+    assert error.code == "tool.bad_result"
+    assert CANARY not in error.message + str(error.result)
+    assert "fit" in error.message or "not JSON" in error.message
+
+
+async def test_a_failure_keeps_the_server_s_words_and_not_its_answer(failure):
+    error = await failure("/fail/400/no room", select="id")
+
+    assert "no room" in error.message.replace("%20", " ")
+    assert error.result is None
+
+
+async def test_a_look_at_the_head_says_what_it_found(call):
+    kept = (await call("/typed/text/plain?body=hello", method="HEAD")).value
+
+    assert (kept["status"], kept["content-type"]) == (200, "text/plain")
+
+
 # What goes wrong ------------------------------------------------------------------------------
 
 
