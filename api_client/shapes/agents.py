@@ -43,10 +43,11 @@ class Tool(TypedDict):
 
 
 class Gap(TypedDict):
-    """A server or tool that could not be offered."""
+    """A server or tool that could not be offered, or only under another name."""
 
     source: str
     message: str
+    kind: str
 
 
 class Version(TypedDict):

@@ -50,10 +50,11 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A server or tool that could not be offered."""
+    """A server or tool that could not be offered, or only under another name."""
 
     source: str
     message: str
+    kind: Annotated[str, "missing or renamed."]
 
 
 @dataclass(frozen=True, kw_only=True)

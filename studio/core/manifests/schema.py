@@ -8,7 +8,7 @@ fields at every place: tests hold them to it.
 from collections.abc import Mapping
 from typing import Any
 
-from studio.core.rules import agent, models, patterns, plugins, sources
+from studio.core.rules import agent, models, patterns, plugins, selection, sources, ways
 
 ID = "https://operator.studio/schemas/agent.json"
 PLUGIN = f"{plugins.NAME.pattern}(@{plugins.VERSION.pattern})?"
@@ -138,10 +138,30 @@ def _tool() -> JsonSchema:
                 "input": {"type": "object", "description": "JSON Schema of its arguments."},
                 "output": {"$ref": "#/$defs/schema"},
                 "headers": {"$ref": "#/$defs/headers"},
+                **_mapping(),
                 **_claims(),
             },
             needed=("name", "kind", "method", "url", "input"), null=False,
         ),
+    }  # fmt: skip
+
+
+def _mapping() -> dict[str, JsonSchema]:
+    """Where a tool's arguments go, and what is kept of its answer."""
+    way = {**_pattern(ways.WRITTEN.pattern, string=True), "maxLength": 200}
+    paths = {
+        "type": "object", "minProperties": 1, "maxProperties": selection.MOST_NAMES,
+        "additionalProperties": {"type": "string"},
+    }  # fmt: skip
+    return {
+        "in": {**_null("object"), "additionalProperties": way,
+               "description": "Where a field goes: path, query:NAME, header:NAME, body:NAME."},
+        "query": {**_null("object"), "additionalProperties": {"$ref": "#/$defs/value"},
+                  "description": "Parameters of the address: texts with places such as {name}."},
+        "body": {"description": "The body as JSON, with places such as {name}."},
+        "body_as": _word(*ways.BODIES),
+        "select": {"description": "What is kept of the answer: a path, or names with paths.",
+                   "anyOf": [{"type": ["string", "null"]}, paths]},
     }  # fmt: skip
 
 
@@ -150,7 +170,11 @@ def _server() -> JsonSchema:
         "name": {**_text(63, null=False), **_pattern(sources.SERVER.pattern)},
         "timeout": _number(0.1, 3_600),
         "only": _list(_text(200, null=False), 500),
-        "tools": {**_null("object"), "additionalProperties": _object(_claims(), null=True)},
+        "tools": {
+            **_null("object"),
+            "additionalProperties": _object({"enabled": _null("boolean"), **_claims()}, null=True),
+            "description": "What the operator says of a tool, by its name; * stands for the rest.",
+        },
     }
     command = {"type": "array", "minItems": 1, "maxItems": 200, "items": _text(8_000, null=False)}
     stdio: dict[str, JsonSchema] = {

@@ -72,10 +72,11 @@ class ToolView:
 
 @dataclass(frozen=True, kw_only=True)
 class GapView:
-    """A server or tool that could not be offered when the tools were last looked for."""
+    """A server or tool that was `missing` when the tools were last looked for, or was `renamed`."""
 
     source: str
     message: str
+    kind: str = "missing"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +199,7 @@ def _origin(kind: str, server: str | None, plugin: str | None) -> str:
 
 def _gaps(manifest: Mapping[str, Any], listing: listings.Listing | None) -> tuple[GapView, ...]:
     if listing is not None:
-        return tuple(GapView(source=gap["source"], message=gap["message"]) for gap in listing.gaps)
+        return tuple(GapView(**gap) for gap in listing.gaps)
     servers = [f"server {server.get('name', '')}" for server in manifest.get("servers", ())]
     plugins = [f"plugin {name}" for name in manifest.get("plugins", ())]
     found = [GapView(source=source, message=NOT_LISTED) for source in (*servers, *plugins)]

@@ -78,6 +78,15 @@ def url_fault(url: str) -> str | None:
     return None
 
 
+def name_fault(name: str) -> str | None:
+    """Why a tool may not bear this name, as a sentence without its subject; None when it may."""
+    if "__" in name:
+        return "holds “__”, which the studio keeps for itself; choose another."
+    if name in RESERVED:
+        return "is the name of a tool that every agent has; choose another."
+    return None
+
+
 def setting(reader: Reader, name: str, *, literal: bool = True) -> None:
     """A value that is text, or the name of a setting or secret that holds it."""
     value = reader.value.get(name)
@@ -124,8 +133,8 @@ def _tool_name(tool: Reader) -> None:
         return
     if not TOOL.fullmatch(name):
         tool.fault("name", "must begin with a letter and hold only letters, digits, _ and -.")
-    elif name in RESERVED:
-        tool.fault("name", "is the name of a tool that every agent has; choose another.")
+    elif fault := name_fault(name):
+        tool.fault("name", fault)
 
 
 def _claims(reader: Reader) -> None:
@@ -202,6 +211,8 @@ def _server(server: Reader) -> None:
     if name and not SERVER.fullmatch(name):
         server.fault("name", "must begin with a letter and hold only letters, digits, _ and -.")
     elif name and "__" in name:
+        server.fault("name", "holds “__”, which the studio keeps for itself; choose another.")
+    elif name and "__" in name:
         server.fault("name", "must not hold two underscores: they part a server from its tool.")
     elif name and name.lower() in RESERVED_SERVERS:
         server.fault("name", "is a name that the studio keeps for itself; choose another.")
@@ -239,5 +250,9 @@ def _overrides(server: Reader) -> None:
     for name in overrides.value if overrides else ():
         tool = overrides.object(name)  # type: ignore[union-attr]
         if tool:
-            tool.known("repeatable", "read_only", "terminal", "parallel", "on_uncertain", "timeout")
+            tool.known(
+                "enabled", "repeatable", "read_only", "terminal", "parallel", "on_uncertain",
+                "timeout",
+            )  # fmt: skip
+            tool.flag("enabled")
             _claims(tool)

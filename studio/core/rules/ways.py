@@ -20,6 +20,7 @@ BODIES = ("json", "form", "text")
 WHOLE = "*"
 NAMED = re.compile(r"\{(\w+)\}")
 MOST_DESTINATION = 2_000
+WRITTEN = re.compile(r"path|(query|body)(:[^\x00-\x20\x7f]+)?|header:[^\x00-\x20\x7f]+")
 _NAME = re.compile(r"[^\x00-\x20\x7f]{1,200}")
 
 
@@ -36,19 +37,10 @@ class Way:
 
 def way(field: str, written: object) -> Way | None:
     """The way `in` gives a field: `query`, `query:NAME`, `header:NAME`, `body:NAME`; or None."""
-    if not isinstance(written, str):
+    if not isinstance(written, str) or len(written) > 200 or not WRITTEN.fullmatch(written):
         return None
-    part, colon, name = written.partition(":")
-    if colon and not _NAME.fullmatch(name):
-        return None
-    match part:
-        case "path":
-            return None if colon else Way(part="path", name=field)
-        case "query" | "body":
-            return Way(part=part, name=name or field)
-        case "header":
-            return Way(part="header", name=name) if colon else None
-    return None
+    part, _, name = written.partition(":")
+    return Way(part=part, name=name or field)  # type: ignore[arg-type]
 
 
 def named(template: object) -> Iterator[str]:
@@ -80,7 +72,7 @@ def check(tool: Reader, *, headers: frozenset[str], header_name: re.Pattern[str]
     """Keep a fault for whatever of the mapping makes no sense; `headers` are the studio's own."""
     value = tool.value
     fields = _mapping(_mapping(value.get("input")).get("properties"))
-    has_body = value.get("method") in WITH_BODY
+    has_body = str(value.get("method")) in WITH_BODY
     _ways(tool, fields, headers, header_name, has_body=has_body)
     _queries(tool, fields)
     _body(tool, fields, has_body=has_body)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from studio.core import schemas
-from studio.core.rules import ids
+from studio.core.rules import ids, sources
 from studio.core.tools import platform
 from studio.core.tools.mcp.calls import McpTool
 from studio.core.tools.mcp.connection import Connection
@@ -26,51 +26,95 @@ class Names:
         """Add a tool under its own name, which must be free."""
         name = tool.spec.name
         if name in platform.TOOLS:
-            gaps.append(Gap(source=name, message=f"{name} is the name of a tool of the studio."))
+            words = f"{name} is the name of a tool of the studio."
         elif name in self.tools:
-            gaps.append(Gap(source=name, message=f"{name} is described twice."))
+            words = f"{name} is described twice."
+        elif fault := sources.name_fault(name):
+            words = f"{name} {fault}"
         elif not name or plain(name) != name:
             words = f"“{name}” is no name: letters, digits, “_” and “-”, {LONGEST_NAME} at most."
-            gaps.append(Gap(source=name, message=words))
         else:
             self.tools[name] = tool
+            return
+        gaps.append(Gap(source=name, message=words))
 
     def add_listed(
         self, entry: Any, source: Source, connection: Connection, gaps: list[Gap]
     ) -> None:
-        """Add a tool that a server lists, under its name or `<server>_<tool>`."""
-        only = source.entry.get("only")
-        if isinstance(only, list) and entry.name not in only:
+        """Add a tool that a server lists, under its name or, when that is taken, with its server's.
+
+        What the manifest does not want is passed over; what cannot be is a gap.
+        """
+        given = wanted(entry.name, source.entry)
+        if given is None:
             return
+        place = f"{source.name}: {entry.name}"
         name = self._free(entry.name, source.name)
-        given = source.entry.get("tools")
-        overrides = given.get(entry.name) if isinstance(given, Mapping) else None
-        wrong = schemas.problem(entry.input_schema, foreign=True) or (
-            schemas.problem(entry.output_schema, foreign=True)
-            if entry.output_schema is not None
-            else None
-        )
-        if name is None or wrong:
-            words = f"its schema {wrong}" if wrong else "its name is taken"
-            place = f"{source.name}: {entry.name}"
+        if words := _problem(entry, name):
             gaps.append(Gap(source=source.name, message=f"{place} is left out: {words}"))
             return
-        spec = spec_of(
-            entry, name, source, connection, overrides if isinstance(overrides, Mapping) else {}
-        )
+        assert name is not None, "else it is a problem"
+        spec = spec_of(entry, name, source, connection, given)
         self.tools[name] = McpTool(spec, entry.name, connection)
+        short = plain(entry.name)
+        if name != short:
+            words = f"{place} is called {name} here, because {self._holder(short)} has that name."
+            gaps.append(Gap(source=source.name, message=words, kind="renamed"))
 
     def _free(self, tool: str, server: str) -> str | None:
-        """The name a server's tool gets: the last part is kept when it must be shortened."""
+        """The name that a server's tool gets, if there is one."""
         for name in (plain(tool), plain(f"{server}_{tool}")):
             if name and name not in self.tools and name not in platform.TOOLS:
                 return name
         return None
 
+    def _holder(self, name: str) -> str:
+        origin = self.tools[name].spec.origin
+        if origin.kind != "mcp":
+            return "an HTTP tool of the agent"
+        plugin = f" of the plugin {origin.plugin}" if origin.plugin else ""
+        return f"the server {origin.server}{plugin}"
+
+
+def wanted(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the manifest says of a server's tool, or None when the tool is not to be offered.
+
+    `only` lists what may be offered, so an empty list offers nothing. In `tools`, `*` stands for
+    every tool, and what is said of one by its name weighs more.
+    """
+    only = entry.get("only")
+    if isinstance(only, list) and name not in only:
+        return None
+    said = entry.get("tools")
+    found = dict[str, Any]()
+    for key in ("*", name):
+        one = said.get(key) if isinstance(said, Mapping) else None
+        found |= {
+            k: v for k, v in (one if isinstance(one, Mapping) else {}).items() if v is not None
+        }
+    return found if found.pop("enabled", True) else None
+
+
+def _problem(entry: Any, name: str | None) -> str | None:
+    """Why a server's tool cannot be offered under this name."""
+    if fault := sources.name_fault(entry.name):
+        return f"its name {fault.partition(';')[0].rstrip('.')}."
+    wrong = schemas.problem(entry.input_schema, foreign=True) or (
+        schemas.problem(entry.output_schema, foreign=True)
+        if entry.output_schema is not None
+        else None
+    )
+    if wrong:
+        return f"its schema {wrong}"
+    return None if name is not None else "its name is taken, and so is the one with its server's."
+
 
 def plain(name: str) -> str:
-    """A name in letters that every model takes."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[-LONGEST_NAME:]
+    """A name in letters that every model takes; one that is too long ends in its digest."""
+    found = re.sub(r"[^A-Za-z0-9-]+", "_", name)
+    if len(found) <= LONGEST_NAME:
+        return found
+    return f"{found[: LONGEST_NAME - 9]}_{ids.digest(name)[:8]}"
 
 
 def spec_of(

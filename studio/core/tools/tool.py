@@ -91,10 +91,14 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A server or tool that could not be offered now, and why, in words."""
+    """A server or tool that could not be offered now, and why, in words.
+
+    One that was only `renamed` is offered under another name.
+    """
 
     source: str
     message: str
+    kind: Literal["missing", "renamed"] = "missing"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -154,7 +154,9 @@ class Driver:
     async def _list(self, session: Session, offered: Offered) -> None:
         """Leave word of what the agent is offered now, for the pages that show its tools."""
         key = (session.agent, session.agent_version)
-        gaps = [{"source": gap.source, "message": gap.message} for gap in offered.gaps]
+        gaps = [
+            {"source": gap.source, "message": gap.message, "kind": gap.kind} for gap in offered.gaps
+        ]
         known = ([tool.spec.hash for tool in offered.tools.values()], gaps)
         if self._listed.get(key) != known:
             tools = [_listed(tool) for tool in offered.tools.values()]

@@ -66,7 +66,7 @@ class Sending:
             return _Prepared(send=send, call=call, now=self.driver.clock.now())
         tool = offered.tools.get(call.tool)
         if tool is None or tool.spec.hash != call.tool_hash:
-            missing = next((gap.message for gap in offered.gaps), "It is no longer offered.")
+            missing = _missing(call, offered)
             words = (
                 f"The tool {call.tool} cannot be reached: {missing}"
                 if tool is None
@@ -188,6 +188,13 @@ class _Prepared:
             return calls.stand(session, effect_id, kind="timer", deadline=due)
         except ToolError as error:
             return calls.refuse_call(session, effect_id, code=error.code, message=error.message)
+
+
+def _missing(call: Call, offered: Offered) -> str:
+    """Why a tool is not there: what is said of its server first, then of anything."""
+    gaps = [gap for gap in offered.gaps if gap.kind == "missing"]
+    own = [gap.message for gap in gaps if gap.source in {call.origin.server, call.origin.plugin}]
+    return next(iter([*own, *(gap.message for gap in gaps)]), "It is no longer offered.")
 
 
 def _came(result: Result) -> calls.Outcome:

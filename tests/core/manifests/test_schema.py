@@ -45,6 +45,31 @@ GOOD: dict[str, Any] = {
         "plugins": ["release-kit@1.0.0", "other"],
         "skills": ["notes", "release-kit/check", f"own@{'a' * 64}"],
     },
+    "ways": {
+        **PLAIN,
+        "tools": [
+            {
+                "name": "t",
+                "kind": "http",
+                "method": "POST",
+                "url": "http://a.example/{id}",
+                "input": {"type": "object", "properties": {"id": {}, "q": {}, "h": {}, "b": {}}},
+                "in": {"id": "path", "q": "query:p", "h": "header:X-H", "b": "body:*"},
+                "query": {"key": KEY, "v": "1"},
+                "body_as": "json",
+                "select": {"id": "data.id"},
+            },
+            {
+                "name": "u",
+                "kind": "http",
+                "method": "POST",
+                "url": "http://a.example/",
+                "input": {"type": "object", "properties": {"q": {}}},
+                "body": {"q": ["{q}"]},
+                "select": "/data/0",
+            },
+        ],
+    },
     "least": PLAIN,
     "nothing": {**PLAIN, **{name: None for name in ("tools", "limits", "instructions", "agents")}},
     "limits": {**PLAIN, "limits": {"steps": None, "active_seconds": {"value": 1, "hard": None}}},
@@ -56,7 +81,10 @@ ONLY_PARSED = re.compile(
     r"http or https|spaces or control|is the name of another|must be a schema of an object|"
     r"is the name of a header|given twice|written by the studio|plain ASCII|name of a variable|"
     r"must be one line|is needed: \{|this agent itself|repeat|slow|pattern|"
-    r"must be an object \(a JSON|must be at most|must not have a place|keeps for itself"
+    r"must be an object \(a JSON|"
+    r"no field of the input|exactly when the URL|header that cannot be set|sent without|beside a|"
+    r"leaves out the field|whole body|the body is one text|no name of a parameter|is not a path|"
+    r"has no path|must be at most|must not have a place|keeps for itself"
 )
 
 

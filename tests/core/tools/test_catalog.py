@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from studio.core.tools import offers
 from studio.core.tools.catalog import LiveCatalog
 from studio.core.tools.plugins import Plugins
 from studio.core.tools.tool import Kit, Offered
@@ -90,6 +91,34 @@ async def test_only_what_the_manifest_wants_is_offered(catalog):
     assert names(offered) == {"echo"}
 
 
+async def test_an_empty_list_offers_nothing(catalog):
+    offered = await catalog.offered({"servers": [server(only=[])]})
+
+    assert (names(offered), offered.gaps) == (set(), ())
+
+
+async def test_tools_are_switched_off_and_on_by_name_and_for_the_rest(catalog):
+    tools = {"*": {"enabled": False}, "echo": {"enabled": True, "repeatable": True}}
+
+    offered = await catalog.offered({"servers": [server(tools=tools)]})
+    others = await catalog.offered({"servers": [server(tools={"echo": {"enabled": False}})]})
+
+    assert names(offered) == {"echo"}
+    assert offered.tools["echo"].spec.repeatable
+    assert "echo" not in others.tools
+    assert "env" in others.tools
+
+
+async def test_a_name_that_is_taken_is_explained(catalog):
+    offered = await catalog.offered({"servers": [server("a", only=["echo"]), server("b")]})
+
+    assert offered.tools["echo"].spec.origin.server == "a"
+    assert offered.tools["b_echo"].spec.origin.server == "b"
+    words = "b: echo is called b_echo here, because the server a has that name."
+    assert [gap.message for gap in offered.gaps] == [words]
+    assert [gap.kind for gap in offered.gaps] == ["renamed"]
+
+
 async def test_the_manifest_s_word_weighs_more_than_the_server_s(catalog):
     overrides = {"echo": {"read_only": True, "repeatable": True, "on_uncertain": "tell"}}
 
@@ -114,6 +143,7 @@ async def test_a_destination_is_what_was_written_and_no_place_of_this_machine(ca
         ({"tools": [http_tool("ask_person")]}, "ask_person", "name of a tool of the studio"),
         ({"tools": [http_tool("a"), http_tool("a")]}, "a", "described twice"),
         ({"tools": [http_tool("do it")]}, "do it", "is no name"),
+        ({"tools": [http_tool("a__b")]}, "a__b", "holds “__”"),
         ({"tools": [http_tool("a", kind="sandbox")]}, "a", "of the kind sandbox"),
         ({"tools": [http_tool("a", url="nowhere")]}, "a", "http or https"),
         ({"tools": [http_tool("a", timeout="soon")]}, "a", "soon"),
@@ -247,6 +277,30 @@ async def test_an_odd_schema_leaves_out_one_tool_only(catalog, tmp_path):
 
     assert names(offered) == {"good"}
     assert "bad is left out: its schema" in offered.gaps[0].message
+
+
+@pytest.mark.parametrize(
+    "name,words", [("a__b", "holds “__”"), ("read", "every agent has"), ("shell", "every agent")]
+)
+async def test_a_name_that_is_kept_for_the_studio_is_refused(catalog, tmp_path, name, words):
+    program = tmp_path / "odd.py"
+    program.write_text(ODD.replace('"bad"', f'"{name}"').replace('"type": "x"', '"type": "null"'))
+
+    offered = await catalog.offered(
+        {"servers": [{"name": "odd", "command": ["${python}", str(program)]}]}
+    )
+
+    assert names(offered) == {"good"}
+    assert offered.gaps[0].message.startswith(f"odd: {name} is left out: its name ")
+    assert words in offered.gaps[0].message
+
+
+def test_a_long_name_keeps_its_beginning_and_stays_its_own():
+    one, two = offers.plain("x" * 80 + "a"), offers.plain("x" * 80 + "b")
+
+    assert (len(one), len(two)) == (64, 64)
+    assert one[:55] == two[:55]
+    assert one != two
 
 
 async def test_an_endless_list_is_cut(catalog, tmp_path):

@@ -115,7 +115,7 @@ async def test_a_good_server_answers_in_every_form(good):
     assert good.gaps == ()
     assert (await call(good, "add", {"a": 1, "b": 2})).value == {"sum": 3}
     assert (await call(good, "say", {"text": "ahoj"})).text == "ahoj"
-    assert (await call(good, "do_it__now")).value == {"called": "do it!/now"}
+    assert (await call(good, "do_it_now")).value == {"called": "do it!/now"}
     assert (await call(good, "parts")).value == [
         {"type": "text", "text": "a picture"},
         {"type": "image", "media": "image/png", "base64": "AAAA"},
