@@ -78,7 +78,7 @@ def _shape(tool: Mapping[str, Any], method: str, url: str, values: Values) -> Sh
     return Shape(
         method=method, url=url, ways=placed, body=tool.get("body"), body_as=body_as,
         query={name: given for name, given in query.items() if isinstance(given, str)},
-        secrets={n: opened(given, values) for n, given in query.items() if isinstance(given, Mapping)},
+        secrets={n: opened(v, values) for n, v in query.items() if isinstance(v, Mapping)},
     )  # fmt: skip
 
 
