@@ -42,6 +42,7 @@ class Client:
         self.approvals = resources.Approvals(self)
         self.policy = resources.Policy(self)
         self.keys = resources.Keys(self)
+        self.usage = resources.Usage(self)
         self.secrets = resources.Secrets(self)
         self.server = resources.Server(self)
 
@@ -134,6 +135,7 @@ class AsyncClient:
         self.approvals = resources.AsyncApprovals(self)
         self.policy = resources.AsyncPolicy(self)
         self.keys = resources.AsyncKeys(self)
+        self.usage = resources.AsyncUsage(self)
         self.secrets = resources.AsyncSecrets(self)
         self.server = resources.AsyncServer(self)
 

@@ -6,7 +6,7 @@ A `Verb` takes the signature of the function that describes the call, so nothing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
-from api_client import agents, approvals, keys, policy, secrets, server, sessions
+from api_client import agents, approvals, keys, policy, secrets, server, sessions, usage
 from api_client.call import Call, Listing
 from api_client.shapes import Event
 
@@ -148,6 +148,12 @@ class Secrets(Resource):
     rotate = Verb(secrets.rotate)
 
 
+class Usage(Resource):
+    """Tokens and cost."""
+
+    show = Verb(usage.show)
+
+
 class Server(Resource):
     """The server itself."""
 
@@ -216,6 +222,12 @@ class AsyncSecrets(AsyncResource):
     set = AsyncVerb(secrets.put)
     remove = AsyncVerb(secrets.remove)
     rotate = AsyncVerb(secrets.rotate)
+
+
+class AsyncUsage(AsyncResource):
+    """Tokens and cost."""
+
+    show = AsyncVerb(usage.show)
 
 
 class AsyncServer(AsyncResource):

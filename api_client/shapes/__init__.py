@@ -40,6 +40,7 @@ from api_client.shapes.sessions import (
     Stopped,
     Turn,
 )
+from api_client.shapes.usage import LostAttempt, Usage, UsageRow
 
 __all__ = [
     "Agent",
@@ -68,6 +69,7 @@ __all__ = [
     "Key",
     "Keys",
     "LimitUse",
+    "LostAttempt",
     "MadeKey",
     "Plan",
     "Plans",
@@ -89,6 +91,8 @@ __all__ = [
     "Tool",
     "Tried",
     "Turn",
+    "Usage",
+    "UsageRow",
     "Version",
     "Versions",
 ]

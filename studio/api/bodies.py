@@ -181,6 +181,17 @@ class NewAgents:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UsageQuery:
+    """Which days, and how what was used in them is grouped."""
+
+    by: Literal["day", "agent", "model", "plugin", "session"] = "agent"
+    since: Annotated[str, Text(high=10), "The first day (UTC), such as 2026-11-01."] = ""
+    until: Annotated[str, Text(high=10), "The last day, counted in; without it today."] = ""
+    days: Annotated[int, Whole(low=1, high=366), "Without `since`: how many days."] = 30
+    limit: Limit = 50
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyQuery:
     """Which version of the policy."""
 

@@ -24,6 +24,7 @@ from studio.api import (
     policy,
     secrets,
     sessions,
+    usage,
 )
 from studio.api.auth import Gate, Rates
 from studio.api.endpoint import Endpoint, Parts
@@ -39,6 +40,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *approvals.ENDPOINTS,
     *policy.ENDPOINTS,
     *keys.ENDPOINTS,
+    *usage.ENDPOINTS,
     *secrets.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address

@@ -7,6 +7,8 @@ statements, so rows and cursors agree.
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -29,6 +31,7 @@ from studio.core.projections import (
     session,
     sessions,
     timeline,
+    usage,
     waits,
 )
 from studio.core.projections.agent_diffs import AgentDiff, VerdictRow, VersionChange, VersionPage
@@ -52,6 +55,7 @@ from studio.core.projections.secrets import SecretRow
 from studio.core.projections.session import LimitUse, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Line, Timeline
+from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Unavailable
@@ -62,14 +66,16 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
 
 __all__ = [
-    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow",
-    "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "Page", "Pending", "PolicyView",
-    "ProbeView", "Reader", "RuleRow", "SecretRow", "SessionRow", "SessionView", "Timeline",
-    "ToolView", "TurnRow", "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
+    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision",
+    "EventRow", "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "LostRow", "Page",
+    "Pending", "PolicyView", "ProbeView", "Reader", "RuleRow", "SecretRow", "SessionRow",
+    "SessionView", "Span", "Timeline", "ToolView", "TurnRow", "UsageRow", "UsageView",
+    "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
 DAY = 86_400_000
+EXPORTED = 1_000  # sessions read at once for an export
 
 
 class Follow(Protocol):
@@ -261,6 +267,34 @@ class Reader:
         path = str(self._seals.path) if self._seals is not None else "in this process"
         return await self._read(lambda conn: secrets.rows(conn, person, keys, path))
 
+    # Usage ------------------------------------------------------------------------------------
+
+    def span(self, *, since: str = "", until: str = "", days: int = 30) -> Span:
+        """The days that are meant (UTC): two dates, or so many until today."""
+        today = usage.EPOCH + timedelta(days=self._clock.now() // DAY)
+        return usage.span(since, until, days, today)
+
+    async def usage(self, person: Person, span: Span, by: By, *, limit: int = 50) -> UsageView:
+        """Tokens and cost of these days in groups, the dearest first; sums over all of them."""
+        limit = pages.size(limit)
+        return await self._read(lambda conn: usage.view(conn, person, span, by, limit))
+
+    async def usage_rows(self, person: Person, span: Span, by: By) -> AsyncIterator[list[UsageRow]]:
+        """Every group, in pages: sessions by id, others the dearest first."""
+        if by != "session":
+            total = await self._read(lambda conn: usage.total(conn, person, span))
+            yield await self._read(
+                lambda conn: list(usage.groups(conn, person, span, by, total, 0))
+            )
+            return
+        after = ""
+        while True:
+            found = await self._read(partial(_sessions_after, person, span, after))
+            yield found
+            if len(found) < EXPORTED:
+                return
+            after = found[-1].key
+
     # Live -----------------------------------------------------------------------------------------
 
     @asynccontextmanager
@@ -315,6 +349,10 @@ class Reader:
 
     def _patience(self) -> Patience:
         return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())
+
+
+def _sessions_after(person: Person, span: Span, after: str, conn: sa.Connection) -> list[UsageRow]:
+    return usage.sessions_after(conn, person, span, after, EXPORTED)
 
 
 def _whole(number: int | None) -> int | None:

@@ -69,6 +69,13 @@ def number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def known(value: int, untold: int) -> str:
+    """`12,480`; a lower bound where some did not say, and unknown where nobody did."""
+    if not untold:
+        return number(value)
+    return f"at least {value:,}" if value else UNKNOWN
+
+
 def amount(value: float) -> str:
     """A number that may have a part: `7`, `2.5`."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
@@ -135,6 +142,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "duration": duration,
     "money": money,
     "number": number,
+    "known": known,
     "amount": amount,
     "size": size,
     "digest": digest,

@@ -16,6 +16,7 @@ from studio.web.pages import (
     previews,
     secrets,
     sessions,
+    usage,
 )
 
 
@@ -61,6 +62,8 @@ routes = [
     _post("/policy", policy.save),
     _get("/policy/edit", policy.edit),
     _post("/policy/draft", policy.draft),
+    _get("/usage", usage.index),
+    _get("/usage/export", usage.export),
     _get("/keys", keys.index),
     _post("/keys", keys.make),
     _post("/keys/{key_id}/revocation", keys.revoke),

@@ -46,6 +46,7 @@ from studio.api.answers.sessions import (
     Stopped,
     Turn,
 )
+from studio.api.answers.usage import LostAttempt, Usage, UsageRow
 
 __all__ = [
     "Agent",
@@ -77,6 +78,7 @@ __all__ = [
     "Key",
     "Keys",
     "LimitUse",
+    "LostAttempt",
     "MadeKey",
     "Plan",
     "Plans",
@@ -99,6 +101,8 @@ __all__ = [
     "Tool",
     "Tried",
     "Turn",
+    "Usage",
+    "UsageRow",
     "Version",
     "Versions",
     "take",

@@ -19,7 +19,7 @@ INSERT_MODEL = (
     "'', '', 'null', 1, ?, ?, ?)"
 )
 END_MODEL = (
-    "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, input_tokens = ?, "
+    "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, asked = ?, input_tokens = ?, "
     "output_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, reasoning_tokens = ?, "
     "cost = ?, ended_at = ? WHERE id = ?"
 )
@@ -95,10 +95,10 @@ def _model(changes: Changes, after: Session, fact: Fact) -> None:
             )  # fmt: skip
             changes.insert(INSERT_MODEL, row)
         case e.ModelReplied() as f:
-            said = ("succeeded", codec.value(f.text), "", "")
+            said = ("succeeded", codec.value(f.text), "", "", f.calls)
             changes.update(END_MODEL, (*said, *_usage(f.usage), at, f.effect_id))
         case e.ModelFailed() as f:
-            said_not = ("failed", None, plain(f.code), plain(f.message))
+            said_not = ("failed", None, plain(f.code), plain(f.message), None)
             changes.update(END_MODEL, (*said_not, *_usage(f.usage), at, f.effect_id))
         case e.ModelUncertain() as f:
             changes.update(LOSE_MODEL, (at, f.effect_id))

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from studio.core.rules import events as e
 from studio.core.rules.events import Fact
 from studio.core.rules.session import Session, Turn, apply
-from studio.core.store import artifacts, codec, raw
+from studio.core.store import artifacts, codec, raw, usage_rows
 from studio.core.store.changes import Changes, Row, find_turn, plain
 from studio.core.store.effect_rows import follow as follow_effects
 from studio.core.store.facts import facts as facts_of
@@ -83,7 +83,8 @@ VALUE_REMOVED = "UPDATE secrets SET removed = ?, by = ? WHERE owner = ? AND name
 
 DERIVED = (
     "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
-    "skills", "session_plugins", "policies", "keys", "secrets", "probes", "checkpoints",
+    "skills", "session_plugins", "usage_days", "usage_sessions", "usage_plugins", "policies",
+    "keys", "secrets", "probes", "checkpoints",
 )  # fmt: skip
 OTHERS = ("agents", "plugins", "policy", "people", "secrets", "probes")
 
@@ -93,6 +94,7 @@ def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence
     changes = Changes()
     _follow_turns(changes, before, after, facts)
     follow_effects(changes, after, facts)
+    usage_rows.follow(changes, after, facts)
     artifacts.follow(changes, after.id, facts)
     _follow_session(conn, changes, before, after, facts)
     changes.carry_out(conn)

@@ -2,9 +2,9 @@
 
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
 be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
-session_plugins policies keys secrets probes checkpoints`), and what is bookkeeping of its own
-(`positions wakes workers receipts uploads sign_ins spent listings plugin_folders drafts key_uses
-sealed secret_uses`).
+session_plugins usage_days usage_sessions usage_plugins policies keys secrets probes checkpoints`),
+and what is bookkeeping of its own (`positions wakes workers receipts uploads sign_ins spent
+listings plugin_folders drafts key_uses sealed secret_uses`).
 """
 
 import sqlalchemy as sa
@@ -180,6 +180,7 @@ effects = sa.Table(  # one row for every model attempt and every call
     _maybe("plugin_version"),
     _text("state"),  # as rules.session.CallState; model: started succeeded failed uncertain
     _maybe("verdict"),
+    sa.Column("asked", sa.BigInteger, nullable=True),  # calls that a model's reply asked for
     _text("digest"),
     _text("decided"),  # digest that may run
     _text("sent"),  # digest that was sent, "" while nothing was
@@ -216,8 +217,59 @@ effects = sa.Table(  # one row for every model attempt and every call
     sa.Index("effects_plugin", "plugin", "proposed_at", "id", "state",
              sqlite_where=sa.text("plugin IS NOT NULL"),
              postgresql_where=sa.text("plugin IS NOT NULL")),
+    sa.Index("effects_lost", "proposed_at",
+             sqlite_where=sa.text("kind = 'model' AND state IN ('failed', 'uncertain')"),
+             postgresql_where=sa.text("kind = 'model' AND state IN ('failed', 'uncertain')")),
     sa.Index("effects_uncertain", "state", sqlite_where=sa.text("state = 'uncertain'"),
              postgresql_where=sa.text("state = 'uncertain'")),
+)  # fmt: skip
+
+
+def _sums(*names: str) -> list[sa.Column[int]]:
+    return [_count(name) for name in names]
+
+
+# Usage, see `usage_rows`: days since 1970 in UTC, money in billionths of a dollar. `owner` is ""
+# where the sessions are not private.
+USED = (
+    "attempts", "untold", "unpriced", "input_tokens", "output_tokens", "cached_tokens",
+    "cache_write_tokens", "reasoning_tokens", "nano", "lost", "lost_unpriced", "lost_nano",
+)  # fmt: skip
+
+usage_days = sa.Table(
+    "usage_days",
+    metadata,
+    sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("agent", sa.Text, primary_key=True),
+    sa.Column("provider", sa.Text, primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("private", sa.SmallInteger, primary_key=True, autoincrement=False),
+    *_sums(*USED),
+)
+
+usage_sessions = sa.Table(  # by day first: a list of sessions is asked for by days
+    "usage_sessions",
+    metadata,
+    sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("session_id", sa.Text, primary_key=True),
+    _text("owner"),
+    sa.Column("private", sa.SmallInteger, nullable=False),
+    *_sums(*USED),
+    sqlite_with_rowid=False,
+)
+
+usage_plugins = sa.Table(  # calls of a plugin, and their shares of the replies that asked for them
+    "usage_plugins",
+    metadata,
+    sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("plugin", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("private", sa.SmallInteger, primary_key=True, autoincrement=False),
+    *_sums(
+        "calls", "failed", "denied", "held", "untold", "unpriced", "input_tokens", "output_tokens",
+        "cached_tokens", "cache_write_tokens", "reasoning_tokens", "nano",
+    ),
 )  # fmt: skip
 
 waits = sa.Table(

@@ -55,7 +55,8 @@ class Store:
     async def derived(self) -> dict[str, list[Any]]:
         """Every derived table but the checkpoints, which are only a saving of time."""
         tables = [name for name in rows.DERIVED if name != "checkpoints"]
-        return {name: await self.every(f"SELECT * FROM {name} ORDER BY 1, 2") for name in tables}
+        found = {name: await self.every(f"SELECT * FROM {name}") for name in tables}
+        return {name: sorted(some, key=str) for name, some in found.items()}
 
 
 def started(**changes: Any) -> Any:

@@ -16,6 +16,7 @@ def upgrade() -> None:
     _sessions()
     _turns()
     _effects()
+    _usage()
     _waits()
     _artifacts()
     _uploads()
@@ -273,6 +274,7 @@ def _effects() -> None:
         sa.Column("plugin_version", sa.Text(), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("asked", sa.BigInteger(), nullable=True),
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("decided", sa.Text(), nullable=False),
         sa.Column("sent", sa.Text(), nullable=False),
@@ -310,6 +312,13 @@ def _effects() -> None:
         sqlite_where=sa.text("plugin IS NOT NULL"),
         postgresql_where=sa.text("plugin IS NOT NULL"),
     )
+    op.create_index(
+        "effects_lost",
+        "effects",
+        ["proposed_at"],
+        sqlite_where=sa.text("kind = 'model' AND state IN ('failed', 'uncertain')"),
+        postgresql_where=sa.text("kind = 'model' AND state IN ('failed', 'uncertain')"),
+    )
     op.create_index("effects_proposed", "effects", ["proposed_at"])
     op.create_index("effects_session", "effects", ["session_id", "seq"])
     op.create_index("effects_tool", "effects", ["tool", "proposed_at"])
@@ -321,6 +330,47 @@ def _effects() -> None:
         sqlite_where=sa.text("state = 'uncertain'"),
         postgresql_where=sa.text("state = 'uncertain'"),
     )
+
+
+def _usage() -> None:
+    used = (
+        "attempts", "untold", "unpriced", "input_tokens", "output_tokens", "cached_tokens",
+        "cache_write_tokens", "reasoning_tokens", "nano", "lost", "lost_unpriced", "lost_nano",
+    )  # fmt: skip
+    op.create_table(
+        "usage_days",
+        sa.Column("day", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("agent", sa.Text(), primary_key=True),
+        sa.Column("provider", sa.Text(), primary_key=True),
+        sa.Column("model", sa.Text(), primary_key=True),
+        sa.Column("owner", sa.Text(), primary_key=True),
+        sa.Column("private", sa.SmallInteger(), primary_key=True, autoincrement=False),
+        *_sums(*used),
+    )
+    op.create_table(
+        "usage_sessions",
+        sa.Column("day", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("session_id", sa.Text(), primary_key=True),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("private", sa.SmallInteger(), nullable=False),
+        *_sums(*used),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "usage_plugins",
+        sa.Column("day", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("plugin", sa.Text(), primary_key=True),
+        sa.Column("owner", sa.Text(), primary_key=True),
+        sa.Column("private", sa.SmallInteger(), primary_key=True, autoincrement=False),
+        *_sums(
+            "calls", "failed", "denied", "held", "untold", "unpriced", "input_tokens",
+            "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "nano",
+        ),
+    )  # fmt: skip
+
+
+def _sums(*names: str) -> list[sa.Column[int]]:
+    return [sa.Column(name, sa.BigInteger(), nullable=False, server_default="0") for name in names]
 
 
 def _waits() -> None:
@@ -682,5 +732,7 @@ def _room_for_updates() -> None:
         "ALTER TABLE wakes SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, "
         "autovacuum_vacuum_threshold = 200)"
     )
-    for table in ("sessions", "turns", "effects", "positions"):
+    for table in (
+        "sessions", "turns", "effects", "positions", "usage_days", "usage_sessions", "usage_plugins"
+    ):  # fmt: skip
         op.execute(f"ALTER TABLE {table} SET (fillfactor = 80)")
