@@ -141,13 +141,19 @@ def worker(built: Parts) -> "Worker":
     from studio.core.tools.plugins import Plugins
     from studio.core.tools.values import Values
     from studio.core.work.opening import Opening
+    from studio.core.work.plugins import StoredPlugins
     from studio.core.worker import Worker
 
     settings = built.settings
     values = Values(settings.tool_settings)
     bundled = Path(__file__).parent / "demo" / "plugin"
+    machine = socket.gethostname()
+    plugins = StoredPlugins(
+        db=built.db, feed=built.feed, clock=built.clock, folder=settings.data / "packages",
+        folders=Plugins([bundled, *settings.plugins]), machine=machine,
+    )  # fmt: skip
     catalog = LiveCatalog(
-        Plugins([bundled, *settings.plugins]), values,
+        plugins, values,
         frozenset(settings.http_allow), settings.data,
     )  # fmt: skip
     return Worker(
@@ -156,7 +162,7 @@ def worker(built: Parts) -> "Worker":
             db=built.db, feed=built.feed, clock=built.clock, values=values, seals=built.seals
         ),
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
-        name=f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
+        name=f"{machine}-{os.getpid()}-{secrets.token_hex(4)}",
     )  # fmt: skip
 
 

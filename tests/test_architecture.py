@@ -29,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.network": {"studio.core.network", "studio.core.faults"},
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
-        "studio.core.network", "studio.core.masking",
+        "studio.core.network", "studio.core.masking", "studio.core.packages",
     },
     "studio.core.projections": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.verbs": {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
         "studio.core.faults", "studio.core.keys", "studio.core.pdf", "studio.core.tokens",
-        "studio.core.talks", "studio.core.verbs", "studio.core.sealing",
+        "studio.core.talks", "studio.core.verbs", "studio.core.sealing", "studio.core.packages",
     },
     "studio.core.runtime": {"studio.core.verbs"},
     "studio.core.work": {
@@ -67,6 +67,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "studio.settings": {"studio.core.rules"},
     "studio.cli": {"studio.cli", "studio.settings", "studio.core.rules", "studio.app",
+                   "studio.core.packages",
                    "studio.core.manifests",
                    "studio.doctor", "api_client"},
     "studio.demo": {"studio.demo", "studio.core.rules", "studio.core.runtime",

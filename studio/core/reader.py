@@ -25,6 +25,7 @@ from studio.core.projections import (
     home,
     pages,
     people,
+    plugins,
     policy,
     probes,
     secrets,
@@ -49,6 +50,7 @@ from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
+from studio.core.projections.plugins import FileView, PluginRow, PluginView
 from studio.core.projections.policy import PolicyView, RuleRow
 from studio.core.projections.probes import ProbeView
 from studio.core.projections.secrets import SecretRow
@@ -66,11 +68,11 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
 
 __all__ = [
-    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision",
-    "EventRow", "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "LostRow", "Page",
-    "Pending", "PolicyView", "ProbeView", "Reader", "RuleRow", "SecretRow", "SessionRow",
-    "SessionView", "Span", "Timeline", "ToolView", "TurnRow", "UsageRow", "UsageView",
-    "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
+    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow",
+    "FileView", "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "LostRow", "Page",
+    "Pending", "PluginRow", "PluginView", "PolicyView", "ProbeView", "Reader", "RuleRow",
+    "SecretRow", "SessionRow", "SessionView", "Span", "Timeline", "ToolView", "TurnRow", "UsageRow",
+    "UsageView", "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -145,20 +147,21 @@ class Reader:
 
     async def sessions(
         self, person: Person, *, q: str = "", agent: str = "", status: str = "", needs: str = "",
-        limit: int = 50, cursor: str | None = None,
+        plugin: str = "", limit: int = 50, cursor: str | None = None,
     ) -> Page[SessionRow]:  # fmt: skip
         """Sessions, the one started last first: an order that never changes under a cursor.
 
         `needs`: held, questions, uncertain, or any of the three ("any"). Each word of `q` is in
-        the session's title, agent, owner, tools or last failure, or begins its id.
+        the session's title, agent, owner, tools or last failure, or begins its id. `plugin`: it
+        called something of that plugin.
         """
         patience = self._patience()
         return await self._read(
             lambda conn: sessions.page(
-                conn, person, q=q, agent=agent, status=status, needs=needs, limit=limit,
-                cursor=cursor, patience=patience,
+                conn, person, q=q, agent=agent, status=status, needs=needs, plugin=plugin,
+                limit=limit, cursor=cursor, patience=patience,
             ),
-            q, agent,
+            q, agent, plugin,
         )  # fmt: skip
 
     async def session(self, person: Person, session_id: str) -> SessionView:
@@ -243,6 +246,36 @@ class Reader:
     async def agent_draft(self, person: Person, manifest: Mapping[str, Any]) -> AgentDiff:
         """How a manifest that is not saved differs from the newest version of its agent."""
         return await self._read(lambda conn: agent_diffs.draft(conn, manifest))
+
+    async def plugins(self, person: Person) -> list[PluginRow]:
+        """Every plugin, by name: installed ones and those in folders of workers."""
+        return await self._read(lambda conn: plugins.rows(conn, person))
+
+    async def plugin_names(self, person: Person) -> list[str]:
+        """The plugins that calls carry, for filters."""
+        return await self._read(plugins.names)
+
+    async def plugin(self, person: Person, name: str) -> PluginView:
+        """One plugin with what it brings, who uses it and its history."""
+        return await self._read(lambda conn: plugins.view(conn, person, name), name)
+
+    async def plugin_file(self, person: Person, name: str, skill: str, path: str) -> FileView:
+        """A file of a skill of a plugin, as much of it as a page shows."""
+        return await self._read(
+            lambda conn: plugins.file(conn, name, skill, path), name, skill, path
+        )
+
+    async def plugin_calls(
+        self, person: Person, name: str, *, state: str = "", limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[CallRow]:  # fmt: skip
+        """Calls of a plugin that this person may see, the newest first."""
+        return await self._read(
+            lambda conn: plugins.recent(
+                conn, person, name, state=state, limit=limit, cursor=cursor
+            ),
+            name,
+        )
 
     async def policy(self, person: Person, version: int | None = None) -> PolicyView:
         """One version of the policy, without `version` the one in force."""

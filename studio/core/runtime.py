@@ -3,6 +3,7 @@
 from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
 from studio.core.verbs.people import PeopleVerbs
+from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
 from studio.core.verbs.policy import PolicyVerbs, Saved
 from studio.core.verbs.probes import ProbeVerbs
 from studio.core.verbs.secrets import SecretVerbs
@@ -12,10 +13,12 @@ __all__ = [
     "MISSING",
     "Decided",
     "Plan",
+    "PluginPlan",
     "Preview",
     "Runtime",
     "Saved",
     "Sent",
+    "SkillSaved",
     "Started",
     "Stopped",
     "Wanted",
@@ -23,7 +26,7 @@ __all__ = [
 
 
 class Runtime(
-    SessionVerbs, DecisionVerbs, AgentVerbs, PolicyVerbs, PeopleVerbs, SecretVerbs,
+    SessionVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs, SecretVerbs,
     ProbeVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

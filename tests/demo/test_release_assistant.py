@@ -163,7 +163,7 @@ def test_the_plugin_is_one():
     plugins = Plugins([DEMO / "plugin"])
 
     assert plugins.problems == {}
-    assert [skill.name for skill in plugins.all()[0].skills] == ["release-notes"]
+    assert [skill.name for skill in plugins.all()[0].described.skills] == ["release-notes"]
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message["title"])

@@ -112,18 +112,22 @@ def visible(
 
 def page(
     conn: sa.Connection, person: Person, *, q: str, agent: str, status: str, needs: str, limit: int,
-    cursor: str | None, patience: Patience,
+    cursor: str | None, patience: Patience, plugin: str = "",
 ) -> Page[SessionRow]:  # fmt: skip
     """One page of the list: one statement, or one for each window a search looks through."""
     pages.one_of("status", status, STATUSES)
     pages.one_of("needs", needs, NEEDS)
-    bound = pages.filter_digest(list="sessions", q=q, agent=agent, status=status, needs=needs)
+    bound = pages.filter_digest(
+        list="sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin
+    )
     place = pages.place(cursor, bound, int)
     count = pages.size(limit) + 1
     ids, words = _parted(pages.words(q))
     windows = bool(words) and not ids and conn.dialect.name == "sqlite"
     chosen = _chosen(agent, status, needs, steer=windows or bool(needs))
-    query = sa.select(*COLUMNS).where(*visible(person), *chosen, *_found(ids, words))
+    query = sa.select(*COLUMNS).where(
+        *visible(person), *chosen, *_found(ids, words), *_called(plugin)
+    )
     if windows:
         looked = _search(conn, query.order_by(s.first_position.desc()), count, place, patience)
     else:
@@ -179,6 +183,14 @@ def _chosen(
     if needs and needs != "any":
         conditions.append(s[needs] > 0)
     return conditions
+
+
+def _called(plugin: str) -> list[sa.ColumnElement[bool]]:
+    """It called something of this plugin."""
+    if not plugin:
+        return []
+    p = tables.session_plugins.c
+    return [sa.exists(sa.select(1).where(p.plugin == plugin, p.first_position == s.first_position))]
 
 
 def _found(ids: Sequence[str], words: Sequence[str]) -> list[sa.ColumnElement[bool]]:

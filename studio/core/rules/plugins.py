@@ -1,4 +1,4 @@
-"""What a plugin and a skill are, how their descriptions are read, and how two plugins differ.
+"""What a plugin and a skill are, how they are named, and how their descriptions are read.
 
 A plugin is a set of files with `plugin.json`; a skill is a folder in it with `SKILL.md`. Both are
 named by the SHA-256 of their list of files, so what has the same hash is the same, byte for byte.
@@ -8,12 +8,10 @@ Nothing here opens a file or an archive: that is `studio.core.packages`.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from studio.core.rules import ids, sources
-from studio.core.rules.conditions import same
 from studio.core.rules.reading import Faults, Reader, top
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
@@ -21,7 +19,6 @@ VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}")
 HASH = re.compile(r"[0-9a-f]{64}")
 LONGEST_DESCRIPTION = 1_024
 MOST_SKILLS = 100
-MOST_SHOWN = 40  # files named one by one in a difference
 ENVIRONMENTS = ("sandbox", "container", "remote")
 
 
@@ -86,17 +83,6 @@ class Plugin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
-    """One difference between two plugins.
-
-    `kind` is version, about, authority, server, tool, skill or file.
-    """
-
-    kind: str
-    words: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Described:
     """What `plugin.json` says, before its skills and files were looked at."""
 
@@ -131,6 +117,21 @@ def listing(files: Iterable[File]) -> list[list[Any]]:
 def files_of(listed: Iterable[Sequence[Any]]) -> tuple[File, ...]:
     """The files of a kept list."""
     return tuple(File(path=path, hash=hash, size=size) for path, hash, size in listed)
+
+
+def inside(files: Iterable[File], place: str) -> tuple[File, ...]:
+    """The files in a folder of a package, by their paths in it."""
+    prefix = f"{place}/"
+    return tuple(
+        replace(file, path=file.path.removeprefix(prefix))
+        for file in files
+        if file.path.startswith(prefix)
+    )
+
+
+def with_files(plugin: Plugin, files: Iterable[File]) -> Plugin:
+    """The same plugin with its list of files."""
+    return replace(plugin, files=tuple(files))
 
 
 def reference(text: str) -> tuple[str, str]:
@@ -257,131 +258,3 @@ def skill_of(data: Mapping[str, Any]) -> Skill:
     requires = Requires(**lists, environment=str(given.get("environment", "")))
     known = {name: data[name] for name in Skill.__dataclass_fields__ if name in data}
     return Skill(**{**known, "requires": requires})
-
-
-# Differences --------------------------------------------------------------------------------------
-
-
-def changes(old: Plugin | None, new: Plugin, tools: Sequence[str] = ()) -> tuple[Change, ...]:
-    """What installing `new` in place of `old` changes; `tools` are those that were last listed."""
-    if old is None:
-        return tuple(_brings(new))
-    found = list(_about(old, new))
-    found += _authority(old, new)
-    moved = _servers(old, new)
-    found += moved
-    if tools and (moved or _program_files(old) != _program_files(new)):
-        words = ", ".join(tools)
-        found.append(
-            Change(kind="tool", words=f"its tools are listed anew; last listed were: {words}")
-        )
-    return (*found, *_skills(old, new), *_files(old, new))
-
-
-def authority(plugin: Plugin) -> dict[str, set[str]]:
-    """What a plugin reaches: hosts it talks to, commands it starts, secrets it asks for."""
-    hosts, commands, secrets = set[str](), set[str](), set[str]()
-    for server in plugin.servers:
-        if server.get("url"):
-            hosts.add(urlsplit(str(server["url"])).netloc)
-        if server.get("command"):
-            commands.add(" ".join(str(part) for part in server["command"]))
-        for place in ("env", "headers"):
-            given = server.get(place)
-            values = given.values() if isinstance(given, Mapping) else ()
-            secrets |= {str(one) for item in values if isinstance(item, Mapping)
-                        for one in item.values()}  # fmt: skip
-    for found in plugin.skills:
-        secrets |= set(found.requires.secrets)
-    return {"host": hosts, "command": commands, "secret": secrets}
-
-
-def _brings(new: Plugin) -> list[Change]:
-    found = [Change(kind="version", words=f"new plugin, version {new.version}")]
-    for noun, things in authority(new).items():
-        found += [Change(kind="authority", words=f"{_verb(noun)} {thing}")
-                  for thing in sorted(things)]  # fmt: skip
-    found += [Change(kind="server", words=f"brings the server {s['name']}") for s in new.servers]
-    found += [Change(kind="skill", words=f"brings the skill {s.name}") for s in new.skills]
-    return found
-
-
-def _about(old: Plugin, new: Plugin) -> list[Change]:
-    found = []
-    if old.version != new.version:
-        words = f"version {old.version} becomes {new.version}"
-        found.append(Change(kind="version", words=words))
-    elif old.hash != new.hash:
-        words = f"the version stays {new.version} though its files change"
-        found.append(Change(kind="version", words=words))
-    for name in ("description", "license", "homepage", "author"):
-        if getattr(old, name) != getattr(new, name):
-            found.append(Change(kind="about", words=f"its {name} changes"))
-    return found
-
-
-def _authority(old: Plugin, new: Plugin) -> list[Change]:
-    before, after = authority(old), authority(new)
-    found = []
-    for noun in after:
-        found += [Change(kind="authority", words=f"newly {_verb(noun)} {thing}")
-                  for thing in sorted(after[noun] - before[noun])]  # fmt: skip
-        found += [Change(kind="authority", words=f"no longer {_verb(noun)} {thing}")
-                  for thing in sorted(before[noun] - after[noun])]  # fmt: skip
-    return found
-
-
-def _verb(noun: str) -> str:
-    return {"host": "reaches the host", "command": "starts", "secret": "asks for the secret"}[noun]
-
-
-def _servers(old: Plugin, new: Plugin) -> list[Change]:
-    before = {server["name"]: server for server in old.servers}
-    after = {server["name"]: server for server in new.servers}
-    found = [Change(kind="server", words=f"server {n} added") for n in after if n not in before]
-    found += [Change(kind="server", words=f"server {n} removed") for n in before if n not in after]
-    for name, server in after.items():
-        if name not in before:
-            continue
-        moved = [
-            key
-            for key in dict.fromkeys([*before[name], *server])
-            if not same(before[name].get(key), server.get(key))
-        ]
-        if moved:
-            words = f"server {name} changes: {', '.join(moved)}"
-            found.append(Change(kind="server", words=words))
-    return found
-
-
-def _skills(old: Plugin, new: Plugin) -> list[Change]:
-    before = {skill.name: skill for skill in old.skills}
-    after = {skill.name: skill for skill in new.skills}
-    found = [Change(kind="skill", words=f"skill {n} added") for n in after if n not in before]
-    found += [Change(kind="skill", words=f"skill {n} removed") for n in before if n not in after]
-    for name, now in after.items():
-        was = before.get(name)
-        if was is None or was.hash == now.hash:
-            continue
-        more = ", and what it requires" if was.requires != now.requires else ""
-        found.append(Change(kind="skill", words=f"skill {name} changes{more}"))
-    return found
-
-
-def _files(old: Plugin, new: Plugin) -> list[Change]:
-    before = {file.path: file.hash for file in old.files}
-    after = {file.path: file.hash for file in new.files}
-    lines = [f"{path} added" for path in after if path not in before]
-    lines += [f"{path} removed" for path in before if path not in after]
-    lines += [f"{p} changed" for p, hash in after.items() if before.get(p, hash) != hash]
-    lines.sort()
-    found = [Change(kind="file", words=line) for line in lines[:MOST_SHOWN]]
-    if len(lines) > MOST_SHOWN:
-        found.append(Change(kind="file", words=f"and {len(lines) - MOST_SHOWN:,} files more"))
-    return found
-
-
-def _program_files(plugin: Plugin) -> set[tuple[str, str]]:
-    """Files outside its skills: what its servers run."""
-    places = tuple(f"{skill.place}/" for skill in plugin.skills)
-    return {(f.path, f.hash) for f in plugin.files if not places or not f.path.startswith(places)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from studio.core.rules import digests, ids, models
+from studio.core.rules import digests, ends, ids, models
 from studio.core.rules import events as e
 from studio.core.rules.session import Session, Turn
 from studio.core.rules.turn import MODEL_ATTEMPTS, AskModel
@@ -92,6 +92,15 @@ def intend_model(
             provider=provider, model=model, request_hash=request_hash, candidate=ask.candidate,
         ),
     ]  # fmt: skip
+
+
+def cannot_ask(session: Session, ask: AskModel, *, code: str, message: str) -> list[e.Event]:
+    """End the turn before its first model call: something it stands on is missing."""
+    turn = session.turn
+    if turn is None or turn.is_over or _moved_on(turn, ask):
+        return []
+    first = [e.TurnStarted(turn_id=turn.id)] if turn.started is None else []
+    return [*first, *ends.fail(turn, code, message)]
 
 
 def _moved_on(turn: Turn, ask: AskModel) -> bool:

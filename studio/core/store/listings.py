@@ -12,29 +12,32 @@ from studio.core.store.tables import listings
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The last listing. `tools` and `gaps` as `save` was given them; `time` in ms, UTC."""
+    """The last listing. `tools`, `gaps` and `skills` as `save` was given them; `time` in ms."""
 
     agent: str
     version: int
     tools: tuple[dict[str, Any], ...]
     gaps: tuple[dict[str, Any], ...]
     time: int
+    skills: tuple[dict[str, Any], ...] = ()
 
 
 def save(
     conn: sa.Connection, agent: str, version: int, tools: Sequence[Mapping[str, Any]],
-    gaps: Sequence[Mapping[str, Any]], at: int,
+    gaps: Sequence[Mapping[str, Any]], at: int, skills: Sequence[Mapping[str, Any]] = (),
 ) -> None:  # fmt: skip
     """Keep this listing in place of the earlier one; a listing that is older changes nothing.
 
     A tool is {name, description, schema, kind, server, plugin, plugin_version, destination,
-    read_only, repeatable, hash}; a gap is {source, message}. Extra keys are kept.
+    read_only, repeatable, hash}; a gap is {source, message}; a skill is a
+    `rules.skills.Brief`. Extra keys are kept.
     """
     row = {
         "agent": agent,
         "version": version,
         "tools": json.dumps(list(tools), ensure_ascii=False),
         "gaps": json.dumps(list(gaps), ensure_ascii=False),
+        "skills": json.dumps(list(skills), ensure_ascii=False),
         "time": at,
     }
     conn.execute(_upsert(conn), row)
@@ -48,7 +51,7 @@ def get(conn: sa.Connection, agent: str, version: int) -> Listing | None:
         return None
     return Listing(
         agent=row.agent, version=row.version, tools=tuple(json.loads(row.tools)),
-        gaps=tuple(json.loads(row.gaps)), time=row.time,
+        gaps=tuple(json.loads(row.gaps)), time=row.time, skills=tuple(json.loads(row.skills)),
     )  # fmt: skip
 
 
@@ -66,6 +69,6 @@ def _upsert(conn: sa.Connection) -> Any:
     statement = insert(listings)
     return statement.on_conflict_do_update(
         index_elements=["agent", "version"],
-        set_={name: statement.excluded[name] for name in ("tools", "gaps", "time")},
+        set_={name: statement.excluded[name] for name in ("tools", "gaps", "skills", "time")},
         where=listings.c.time <= statement.excluded.time,
     )

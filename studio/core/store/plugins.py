@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from studio.core.rules import events as e
 from studio.core.rules import ids
 from studio.core.rules import plugins as rule
+from studio.core.rules.plugin_changes import Change
 from studio.core.rules.plugins import File, Plugin, Skill
 from studio.core.store import raw
 
@@ -59,7 +60,7 @@ class Installed:
 
     plugin: Plugin
     revision: int
-    changes: tuple[rule.Change, ...]
+    changes: tuple[Change, ...]
     files: int
     size: int
     by: str
@@ -85,7 +86,7 @@ class Found:
 
 
 def installed(
-    conn: sa.Connection, new: Plugin, changes: Iterable[rule.Change], by: str
+    conn: sa.Connection, new: Plugin, changes: Iterable[Change], by: str
 ) -> list[e.Event]:
     """The fact of a plugin's installation or of its update, with the next revision."""
     (newest,) = raw.one(conn, NEWEST, (new.name,))
@@ -102,10 +103,14 @@ def installed(
     return [e.PluginUpdated(**fields, changes=shown)]
 
 
-def keep(conn: sa.Connection, files: Sequence[File], data: Mapping[str, bytes], at: int) -> None:
-    """Keep a package's files and their list, each under its hash. Inside `commit_other`."""
-    listed = ids.canonical(rule.listing(files)).encode("utf-8")
-    raw.put(conn, KEEP, (rule.tree_hash(files), len(listed), LIST_MEDIA, listed, at))
+def keep(
+    conn: sa.Connection, files: Sequence[File], data: Mapping[str, bytes], at: int,
+    skills: Iterable[Skill] = (),
+) -> None:  # fmt: skip
+    """Keep a package's files and their list, each under its hash; the lists of its skills too."""
+    for listed_files in (files, *(rule.inside(files, skill.place) for skill in skills)):
+        listed = ids.canonical(rule.listing(listed_files)).encode("utf-8")
+        raw.put(conn, KEEP, (rule.tree_hash(listed_files), len(listed), LIST_MEDIA, listed, at))
     for file in files:
         raw.put(conn, KEEP, (file.hash, file.size, FILE_MEDIA, data[file.path], at))
 
@@ -144,6 +149,17 @@ def data(conn: sa.Connection, hash: str) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
+def bytes_of(conn: sa.Connection, files: Sequence[File]) -> dict[str, bytes]:
+    """The bytes of these files by hash; OSError when one is not here."""
+    found = dict[str, bytes]()
+    for file in files:
+        kept = data(conn, file.hash)
+        if kept is None:
+            raise OSError(0, f"the bytes of {file.path} are not in the store")
+        found[file.hash] = kept
+    return found
+
+
 def skill(conn: sa.Connection, hash: str) -> Skill | None:
     """A skill that was saved by its content."""
     row = raw.one(conn, SKILL, (hash,))
@@ -158,8 +174,16 @@ def skill(conn: sa.Connection, hash: str) -> Skill | None:
 # Folders ------------------------------------------------------------------------------------------
 
 
-def note_folders(conn: sa.Connection, machine: str, found: Iterable[Found], at: int) -> None:
-    """What a worker found in the folders of its machine, in place of what it found before."""
+def note_folders(
+    conn: sa.Connection, machine: str, found: Iterable[Found], at: int,
+    skills: Iterable[tuple[Sequence[File], Mapping[str, bytes]]] = (),
+) -> None:  # fmt: skip
+    """What a worker found in the folders of its machine, in place of what it found before.
+
+    `skills` are files of their skills, kept so that pages can show them.
+    """
+    for files_of_skill, data_of_skill in skills:
+        keep(conn, files_of_skill, data_of_skill, at)
     raw.put(conn, "DELETE FROM plugin_folders WHERE machine = ?", (machine,))
     for one in found:
         plugin = one.plugin
@@ -217,7 +241,7 @@ def _installed(row: Any) -> Installed:
      by, time, removed_by, removed) = row  # fmt: skip
     return Installed(
         plugin=_plugin(name, version, hash, description, servers, skills, about),
-        revision=revision, changes=tuple(rule.Change(**one) for one in json.loads(changes)),
+        revision=revision, changes=tuple(Change(**one) for one in json.loads(changes)),
         files=files, size=size, by=by, time=time, removed=removed, removed_by=removed_by,
     )  # fmt: skip
 

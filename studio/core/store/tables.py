@@ -548,6 +548,7 @@ listings = sa.Table(  # what the worker's catalog last found for an agent versio
     sa.Column("version", sa.BigInteger, primary_key=True),
     _text("tools"),  # JSON list, see store/listings.py
     _text("gaps"),  # JSON list of {source, message}
+    _text("skills", server_default="[]"),  # JSON list of {name, description, hash, plugin, …}
     _time("time", nullable=False),
 )
 

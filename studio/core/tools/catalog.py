@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from studio.core.network.resolver import Rules
 from studio.core.rules import ids
-from studio.core.tools import http, offers, platform
+from studio.core.tools import http, needs, offers, platform, skills
 from studio.core.tools.mcp.connection import Connection, Down, Server
-from studio.core.tools.plugins import Plugins
+from studio.core.tools.plugins import Plugin, PluginShelf
 from studio.core.tools.servers import BadServer, Source, server
 from studio.core.tools.tool import Gap, Offered, Tool
 from studio.core.tools.values import Values
@@ -42,6 +42,7 @@ class _Kept:
     states: tuple[tuple[Connection, int], ...]
     whole: bool
     values: int
+    plugins: int
 
 
 class LiveCatalog:
@@ -52,7 +53,7 @@ class LiveCatalog:
     """
 
     def __init__(
-        self, plugins: Plugins, settings: Mapping[str, str], allow: frozenset[str], data: Path
+        self, plugins: PluginShelf, settings: Mapping[str, str], allow: frozenset[str], data: Path
     ) -> None:
         self._plugins, self._data = plugins, data
         self._values, self._rules = Values.of(settings), Rules.of(allow)
@@ -63,6 +64,7 @@ class LiveCatalog:
 
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
+        await self._plugins.fresh()
         kept = self._kept.get(id(manifest))
         if kept is not None and kept.manifest is manifest and self._holds(kept):
             for connection, _ in kept.states:
@@ -76,6 +78,7 @@ class LiveCatalog:
         return (
             kept.whole
             and kept.values == self._values.generation
+            and kept.plugins == self._plugins.generation
             and all(
                 connection.is_up and connection.generation == generation
                 for connection, generation in kept.states
@@ -100,17 +103,24 @@ class LiveCatalog:
         gaps += [
             Gap(source=f"agent {name}", message=LATER) for name in manifest.get("agents") or ()
         ]
-        sources = [*self._sources(manifest, gaps)]
+        generation = self._plugins.generation
+        plugins = await self._brought(manifest, gaps)
+        sources = [*self._sources(manifest, plugins)]
         connections = await self._connected(sources, gaps)
         for source, connection, listed in connections:
             for entry in listed:
                 made.add_listed(entry, source, connection, gaps)
-        offered = Offered(tools={**made.tools, **platform.TOOLS}, gaps=tuple(gaps))
+        packages = skills.offered(await self._packages(manifest, plugins, gaps), gaps)
+        tools = {**made.tools, **platform.TOOLS, **skills.tools(packages)}
+        held = {name: package.skill for name, package in packages.items()}
+        answering = {source.name for source, _, _ in connections}
+        gaps += needs.missing(held, tools, answering, self._values)
+        offered = Offered(tools=tools, gaps=tuple(gaps), skills=skills.briefs(packages))
         states = tuple((connection, connection.generation) for _, connection, _ in connections)
         whole = len(connections) == len(sources)
         self._kept[id(manifest)] = _Kept(
             manifest=manifest, offered=offered, states=states, whole=whole,
-            values=self._values.generation,
+            values=self._values.generation, plugins=generation,
         )  # fmt: skip
         while len(self._kept) > KEPT_OFFERS:
             self._kept.popitem(last=False)
@@ -138,20 +148,53 @@ class LiveCatalog:
             self._connector = loaded.Connector(self._rules)
         return self._connector
 
-    def _sources(self, manifest: Mapping[str, Any], gaps: list[Gap]) -> Iterable[Source]:
+    async def _brought(self, manifest: Mapping[str, Any], gaps: list[Gap]) -> list[Plugin]:
+        """The plugins of a manifest that are here, in the order they are named."""
+        found = list[Plugin]()
+        for name in manifest.get("plugins", ()):
+            plugin = await self._plugins.find(str(name))
+            if isinstance(plugin, str):
+                gaps.append(Gap(source=str(name), message=f"Plugin {name}: {plugin}"))
+            else:
+                found.append(plugin)
+        return found
+
+    def _sources(self, manifest: Mapping[str, Any], plugins: Iterable[Plugin]) -> Iterable[Source]:
         """Servers of the manifest, then of its plugins, in the order they are named."""
         for entry in _entries(manifest, "servers"):
             yield Source(entry=entry, folder=self._data)
-        for name in manifest.get("plugins", ()):
-            plugin = self._plugins.get(str(name))
-            if plugin is None:
-                words = self._plugins.problem(str(name)) or "There is no such plugin here."
-                gaps.append(Gap(source=str(name), message=f"Plugin {name}: {words}"))
-                continue
-            for entry in plugin.servers:
+        for plugin in plugins:
+            for entry in plugin.described.servers:
                 yield Source(
-                    entry=entry, folder=plugin.folder, plugin=plugin.name, version=plugin.version
-                )
+                    entry=entry, folder=plugin.folder, plugin=plugin.name, version=plugin.version,
+                    hash=plugin.described.hash,
+                )  # fmt: skip
+
+    async def _packages(
+        self, manifest: Mapping[str, Any], plugins: Iterable[Plugin], gaps: list[Gap]
+    ) -> list[skills.Package]:
+        """The skills of a manifest: all of its plugins', or those that it names."""
+        brought = [package for plugin in plugins for package in plugin.packages()]
+        named = manifest.get("skills")
+        if not isinstance(named, list | tuple):
+            return brought
+        found = list[skills.Package]()
+        for name in map(str, named):
+            package = await self._package(name, brought)
+            if package is None:
+                words = f"The skill {name} is not saved here, and none of its plugins brings it."
+                gaps.append(Gap(source=f"skill {name}", message=words))
+            else:
+                found.append(package)
+        return found
+
+    async def _package(self, name: str, brought: list[skills.Package]) -> skills.Package | None:
+        if "@" in name:
+            return await self._plugins.skill(name.partition("@")[2])
+        plugin, _, skill = name.rpartition("/")
+        return next(
+            (p for p in brought if p.skill.name == skill and plugin in ("", p.plugin)), None
+        )
 
     async def _connected(
         self, sources: list[Source], gaps: list[Gap]
@@ -181,7 +224,7 @@ class LiveCatalog:
 
     def _connection(self, source: Source, described: Server) -> Connection:
         secrets = sorted(source.opened(self._values))
-        key = ids.digest([source.entry, str(source.folder), secrets])
+        key = ids.digest([source.entry, str(source.folder), source.hash, secrets])
         if key not in self._connections:
             self._connections[key] = Connection(described, self._rules)
         return self._connections[key]

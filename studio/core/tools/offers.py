@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 from studio.core import schemas
 from studio.core.rules import ids, sources
-from studio.core.tools import platform
+from studio.core.tools import platform, skills
 from studio.core.tools.mcp.calls import McpTool
 from studio.core.tools.mcp.connection import Connection
 from studio.core.tools.servers import Source
 from studio.core.tools.tool import Gap, Tool, ToolSpec
 
 LONGEST_NAME = 64
+OURS = frozenset({*platform.TOOLS, *skills.NAMES})
 
 
 class Names:
@@ -25,7 +26,7 @@ class Names:
     def add(self, tool: Tool, gaps: list[Gap]) -> None:
         """Add a tool under its own name, which must be free."""
         name = tool.spec.name
-        if name in platform.TOOLS:
+        if name in OURS:
             words = f"{name} is the name of a tool of the studio."
         elif name in self.tools:
             words = f"{name} is described twice."
@@ -64,7 +65,7 @@ class Names:
     def _free(self, tool: str, server: str) -> str | None:
         """The name that a server's tool gets, if there is one."""
         for name in (plain(tool), plain(f"{server}_{tool}")):
-            if name and name not in self.tools and name not in platform.TOOLS:
+            if name and name not in self.tools and name not in OURS:
                 return name
         return None
 
@@ -128,7 +129,7 @@ def spec_of(
         description=entry.description or entry.title or "",
         schema=entry.input_schema,
         origin=source.origin,
-        hash=definition_hash(entry, given),
+        hash=definition_hash(entry, given, source.hash),
         destination=connection.server.destination,
         output_schema=entry.output_schema,
         read_only=bool(given.get("read_only", bool(hints and hints.read_only_hint))),
@@ -141,8 +142,11 @@ def spec_of(
     )
 
 
-def definition_hash(entry: Any, given: Mapping[str, Any]) -> str:
-    """SHA-256 of what a server says of a tool and what the manifest says of it."""
+def definition_hash(entry: Any, given: Mapping[str, Any], plugin: str = "") -> str:
+    """SHA-256 of what a server says of a tool, what the manifest says of it, and of its plugin.
+
+    `plugin` is the hash of the plugin's files: other files, another tool.
+    """
     told = json.loads(
         entry.model_dump_json(
             by_alias=True, exclude_none=True,
@@ -150,4 +154,5 @@ def definition_hash(entry: Any, given: Mapping[str, Any]) -> str:
                      "annotations"},
         )
     )  # fmt: skip
-    return ids.digest({"kind": "mcp", "definition": told, "overrides": dict(given)})
+    brought = {"plugin": plugin} if plugin else {}
+    return ids.digest({"kind": "mcp", "definition": told, "overrides": dict(given), **brought})

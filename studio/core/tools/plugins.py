@@ -1,40 +1,69 @@
-"""Plugins: folders with `plugin.json` that bring servers and skills. Read once and checked."""
+"""Plugins as a worker has them: what they describe, and the folder their servers run in.
 
-import re
-from collections.abc import Iterable, Mapping
+`Plugins` reads folders in place, and again when a file in them changes. Installed plugins come from
+the store: `studio.core.work.plugins` puts them behind the same questions.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from studio.core.tools import strict
+from studio.core.packages import folder as folders
+from studio.core.packages import package
+from studio.core.rules import plugins as rule
+from studio.core.rules.errors import StudioError
+from studio.core.tools.skills import Package
 
-LARGEST_FILE = 256 * 1024
-NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
-
-
-class BadPlugin(Exception):
-    """The folder is not a plugin; the message says why."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Skill:
-    """A SKILL.md package: what it is for, and where it lies."""
-
-    name: str
-    description: str
-    folder: Path
+LOOK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A plugin as its folder describes it. `servers` are as in an agent's manifest."""
+    """A plugin that can be used; its servers are started in `folder`."""
 
-    name: str
-    version: str
-    description: str
+    described: rule.Plugin
     folder: Path
-    servers: tuple[Mapping[str, Any], ...] = ()
-    skills: tuple[Skill, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.described.name
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        return self.described.version
+
+    def packages(self) -> tuple[Package, ...]:
+        """The skills it brings, with their files."""
+        return tuple(self._package(skill) for skill in self.described.skills)
+
+    def _package(self, skill: rule.Skill) -> Package:
+        return Package(
+            skill=skill, folder=self.folder / skill.place, plugin=self.name, version=self.version,
+            files=rule.inside(self.described.files, skill.place),
+        )  # fmt: skip
+
+
+class PluginShelf(Protocol):
+    """Where the catalog finds plugins and skills. `generation` grows when any of them changes."""
+
+    generation: int
+
+    async def fresh(self) -> None:
+        """See whether anything changed; costs little when nothing did."""
+        ...
+
+    async def find(self, reference: str) -> Plugin | str:
+        """The plugin that an agent names (`name` or `name@version`), or why there is none."""
+        ...
+
+    async def skill(self, hash: str) -> Package | None:
+        """The skill that was saved by its content."""
+        ...
 
 
 class Plugins:
@@ -43,11 +72,14 @@ class Plugins:
     `problems` says in words what was found and could not be used, by folder.
     """
 
-    def __init__(self, folders: Iterable[Path]) -> None:
+    def __init__(self, given: Iterable[Path]) -> None:
+        self._given = tuple(given)
         self._plugins: dict[str, Plugin] = {}
+        self._states: dict[Path, object] = {}
+        self._looked = time.monotonic()
         self.problems: dict[str, str] = {}
-        for folder in _plugin_folders(folders):
-            self._add(folder)
+        self.generation = 0
+        self._read()
 
     def get(self, name: str) -> Plugin | None:
         """The plugin of this name, if it was found."""
@@ -63,11 +95,48 @@ class Plugins:
         """Every plugin, by name."""
         return tuple(self._plugins[name] for name in sorted(self._plugins))
 
+    async def fresh(self) -> None:
+        """Look at the folders again, every two seconds at most."""
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        await asyncio.to_thread(self._look)
+
+    async def find(self, reference: str) -> Plugin | str:
+        """The plugin that an agent names, or why there is none."""
+        name, version = rule.reference(reference)
+        found = self.get(name)
+        if found is None:
+            return self.problem(name) or "There is no such plugin here."
+        if version and version != found.version:
+            return f"Its version {version} is not here; {found.version} is."
+        return found
+
+    async def skill(self, hash: str) -> Package | None:
+        """Folders hold no skills of their own."""
+        return None
+
+    def _look(self) -> None:
+        states = {folder: folders.state(folder) for folder in _plugin_folders(self._given)}
+        if states != self._states:
+            self._read()
+
+    def _read(self) -> None:
+        self._plugins, self._states = {}, {}
+        self.problems = {}
+        for folder in _plugin_folders(self._given):
+            self._states[folder] = folders.state(folder)
+            self._add(folder)
+        self.generation += 1
+
     def _add(self, folder: Path) -> None:
         try:
             plugin = read(folder)
-        except BadPlugin as wrong:
-            self.problems[str(folder)] = str(wrong)
+        except StudioError as wrong:
+            fields = getattr(wrong, "fields", {})
+            told = "; ".join(f"{place}: {words}" if place else words
+                             for place, words in fields.items())  # fmt: skip
+            self.problems[str(folder)] = told or wrong.message
             return
         if plugin.name in self._plugins:
             self.problems[str(folder)] = f"Another folder has a plugin named {plugin.name} already."
@@ -75,100 +144,17 @@ class Plugins:
             self._plugins[plugin.name] = plugin
 
 
-def _plugin_folders(folders: Iterable[Path]) -> list[Path]:
+def read(folder: Path) -> Plugin:
+    """The plugin in a folder; Invalid says what is wrong with it, by place."""
+    files = folders.read(folder, in_place=True)
+    return Plugin(described=package.plugin(files), folder=folder.resolve())
+
+
+def _plugin_folders(given: Iterable[Path]) -> list[Path]:
     found = list[Path]()
-    for folder in folders:
+    for folder in given:
         if (folder / "plugin.json").exists():
             found.append(folder)
         elif folder.is_dir():
             found += sorted(inner.parent for inner in folder.glob("*/plugin.json"))
     return found
-
-
-def read(folder: Path) -> Plugin:
-    """The plugin in a folder; BadPlugin says what is wrong with it."""
-    try:
-        value = strict.loads(_text(folder / "plugin.json"))
-    except strict.NotJson as wrong:
-        raise BadPlugin(f"plugin.json is not JSON: {wrong}.") from None
-    if not isinstance(value, dict):
-        raise BadPlugin("plugin.json is an object.")
-    name = _word(value, "name")
-    if not NAME.fullmatch(name):
-        raise BadPlugin(f"“{name}” is no name: small letters, digits and hyphens, 63 at most.")
-    return Plugin(
-        name=name,
-        version=_word(value, "version"),
-        description=_word(value, "description"),
-        folder=folder.resolve(),
-        servers=tuple(_server(item) for item in _list(value, "servers")),
-        skills=tuple(_skill(folder.resolve(), item) for item in _list(value, "skills")),
-    )
-
-
-def _word(value: Mapping[str, Any], name: str) -> str:
-    found = value.get(name)
-    if not isinstance(found, str) or not found.strip():
-        raise BadPlugin(f"plugin.json: “{name}” is missing.")
-    return found
-
-
-def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    found = value.get(name, [])
-    if not isinstance(found, list):
-        raise BadPlugin(f"plugin.json: “{name}” is a list.")
-    return found
-
-
-def _server(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        raise BadPlugin("plugin.json: each of “servers” is an object with a name.")
-    return value
-
-
-def _skill(folder: Path, place: Any) -> Skill:
-    if not isinstance(place, str):
-        raise BadPlugin("plugin.json: “skills” lists folders.")
-    found = (folder / place).resolve()
-    if not found.is_relative_to(folder):
-        raise BadPlugin(f"The skill {place} lies outside the plugin.")
-    front = front_matter(_text(found / "SKILL.md"))
-    missing = [name for name in ("name", "description") if not front.get(name)]
-    if missing:
-        raise BadPlugin(f"{place}/SKILL.md: “{missing[0]}” is missing in its front matter.")
-    return Skill(name=front["name"], description=front["description"], folder=found)
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise BadPlugin(f"{path.name} is larger than {LARGEST_FILE // 1024} KiB.")
-        return path.read_text("utf-8")
-    except OSError as wrong:
-        raise BadPlugin(f"{path.name} cannot be read: {wrong.strerror}.") from None
-    except UnicodeDecodeError:
-        raise BadPlugin(f"{path.name} is not UTF-8.") from None
-
-
-def front_matter(text: str) -> dict[str, str]:
-    """Names and values between the two `---` lines; a value may go on in indented lines."""
-    lines = text.lstrip("\ufeff").splitlines()
-    if not lines or lines[0].strip() != "---":
-        return {}
-    found, name = dict[str, str](), ""
-    for line in lines[1:]:
-        if line.strip() == "---":
-            return {key: _unquoted(value) for key, value in found.items()}
-        pair = re.match(r"([\w-]+):(?:\s+(.*))?$", line)
-        if pair:
-            name = pair[1]
-            found[name] = "" if pair[2] in {"|", ">", "|-", ">-"} else (pair[2] or "").strip()
-        elif name and line[:1] in {" ", "\t"}:
-            found[name] = f"{found[name]} {line.strip()}".strip()
-    return {}
-
-
-def _unquoted(value: str) -> str:
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    return value

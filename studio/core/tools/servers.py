@@ -23,12 +23,16 @@ class BadServer(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A server's description and who brought it; its command is started in `folder`."""
+    """A server's description and who brought it; its command is started in `folder`.
+
+    `hash` is that of the plugin's files.
+    """
 
     entry: Mapping[str, Any]
     folder: Path
     plugin: str | None = None
     version: str | None = None
+    hash: str = ""
 
     @property
     def name(self) -> str:
@@ -92,7 +96,9 @@ def server(source: Source, settings: Mapping[str, str], data: Path) -> Server:
 def _command_words(source: Source) -> str:
     """The command as a person can check it; the same on every machine, as a digest must be."""
     command = " ".join(str(part) for part in source.entry["command"])
-    return command.replace("${python}", "python").replace("${plugin}", source.folder.name)
+    return command.replace("${python}", "python").replace(
+        "${plugin}", source.plugin or source.folder.name
+    )
 
 
 def _launch(source: Source, values: Values, data: Path) -> Launch:
@@ -106,6 +112,8 @@ def _launch(source: Source, values: Values, data: Path) -> Launch:
     }
     if any("\0" in value or "=" in name or not name for name, value in env.items()):
         raise BadServer(f"{source.name}: its “env” has a name or value that cannot be given.")
+    if source.hash:  # what Python keeps of its modules would lie among a plugin's files
+        env.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     return Launch(command=[_put(part, places) for part in command], folder=source.folder, env=env)
 
 

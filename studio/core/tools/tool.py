@@ -5,9 +5,10 @@ Tools know nothing of the store. They are called only by the worker, after inten
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from studio.core.rules.events import Origin
+from studio.core.rules.skills import Brief
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,24 +90,43 @@ class Tool(Protocol):
         ...
 
 
+@runtime_checkable
+class Bound(Protocol):
+    """A tool whose calls come from different places: the arguments say from which."""
+
+    def bound(self, arguments: Any) -> ToolSpec:
+        """The spec of a call with these arguments: its origin, hash and destination."""
+        ...
+
+
+def spec_for(tool: Tool, arguments: Any) -> ToolSpec:
+    """The spec of a call of this tool with these arguments."""
+    return tool.bound(arguments) if isinstance(tool, Bound) else tool.spec
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A server or tool that could not be offered now, and why, in words.
+    """A server, tool or skill that could not be offered now, and why, in words.
 
-    One that was only `renamed` is offered under another name.
+    One that was only `renamed` is offered under another name. One that is `needed` (by a skill)
+    lets a turn fail before it asks the model for the first time.
     """
 
     source: str
     message: str
-    kind: Literal["missing", "renamed"] = "missing"
+    kind: Literal["missing", "renamed", "needed"] = "missing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offered:
-    """The tools an agent version is offered at this moment, by name, and what is missing."""
+    """The tools an agent version is offered at this moment, by name, and what is missing.
+
+    `skills` are those that can be loaded, as the model is told of them.
+    """
 
     tools: Mapping[str, Tool]
     gaps: tuple[Gap, ...] = ()
+    skills: tuple[Brief, ...] = ()
 
 
 class Catalog(Protocol):

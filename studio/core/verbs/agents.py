@@ -16,6 +16,7 @@ from studio.core.rules.agent import Manifest
 from studio.core.rules.errors import Invalid, Refused
 from studio.core.store import agents
 from studio.core.store.agents import Agent
+from studio.core.verbs import brought
 from studio.core.verbs.parts import Verbs
 
 MOST_TOGETHER = 200
@@ -82,7 +83,7 @@ class AgentVerbs(Verbs):
             _check(found, faults)
             whole = [one for one in parsed if one is not None]
             plans = tuple(
-                _plan(found.newest(one.name), one, ask.expect, together=len(wanted) > 1)
+                _plan(conn, found.newest(one.name), one, ask.expect, together=len(wanted) > 1)
                 for one, ask in zip(whole, wanted, strict=True)
             )
             return [
@@ -190,16 +191,20 @@ def _invalid(faults: Mapping[str, str]) -> Invalid:
     return Invalid(words, fields=faults, code="agent.invalid")
 
 
-def _plan(kept: Agent | None, parsed: Manifest, expect: int | None, *, together: bool) -> Plan:
+def _plan(
+    conn: sa.Connection, kept: Agent | None, parsed: Manifest, expect: int | None, *,
+    together: bool,
+) -> Plan:  # fmt: skip
     current = kept.version if kept is not None else 0
     if expect is not None and expect != current:
         raise _changed(kept, parsed.name, expect, together=together)
     digest = ids.digest(parsed.data)
     same = kept is not None and kept.digest == digest
     changes = agents_rule.diff(kept.manifest, parsed.data) if kept is not None else ["new agent"]
+    warnings = (*parsed.warnings, *brought.warnings(conn, parsed, current))
     return Plan(
         name=parsed.name, version=current if same else current + 1, creates=not same,
-        changes=() if same else tuple(changes), warnings=tuple(parsed.warnings), digest=digest,
+        changes=() if same else tuple(changes), warnings=warnings, digest=digest,
     )  # fmt: skip
 
 

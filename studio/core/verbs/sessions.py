@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.core.faults import fault
-from studio.core.rules import access, messages, requests, session
+from studio.core.rules import access, messages, requests, session, skills
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
@@ -152,14 +152,16 @@ class SessionVerbs(Verbs):
         manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
         said, talk = await self.talks.of(then)
         tools = listing.tools if listing else ()
+        briefs = [skills.Brief(**brief) for brief in listing.skills] if listing else []
+        instructions = skills.instructions(manifest.instructions, briefs)
         digest = requests.digest(
-            model=manifest.model, instructions=manifest.instructions, talk=talk,
+            model=manifest.model, instructions=instructions, talk=talk,
             tools=[(tool["name"], tool["hash"]) for tool in tools],
             output_schema=manifest.output_schema,
         )  # fmt: skip
         return Preview(
             session_id=then.id, provider=str(manifest.model.get("provider", "")),
-            model=str(manifest.model.get("name", "")), instructions=manifest.instructions,
+            model=str(manifest.model.get("name", "")), instructions=instructions,
             messages=said, tools=tools, output_schema=manifest.output_schema,
             listed=listing.time if listing else None, digest=digest if listing else None,
         )  # fmt: skip

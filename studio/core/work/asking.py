@@ -19,10 +19,11 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, context, models, replies, requests, turn
+from studio.core.rules import contents, context, models, replies, requests, skills, turn
 from studio.core.rules.session import Session
 from studio.core.store import policies
 from studio.core.talks import Talks
+from studio.core.tools import needs
 from studio.core.tools.tool import Offered
 from studio.core.work import judge, states
 from studio.core.work.hold import Hold
@@ -58,6 +59,12 @@ class Asking:
         """Record that the model is asked, then ask it beside the loop."""
         manifest = await self.driver.manifest(session)
         offered = await self.driver.offered(session, manifest)
+        first = ask.step == 1 and ask.attempt == 1
+        if first and (words := needs.told(offered.gaps)):
+            done = await self.driver.commit(
+                hold, lambda s: replies.cannot_ask(s, ask, code="skill.requires", message=words)
+            )
+            return done.session
         chosen = await self._choose(manifest, ask.candidate)
         request, request_hash = await self._request(session, manifest, offered, chosen)
         fault("model.before_intent")
@@ -95,7 +102,7 @@ class Asking:
         said, talk = await self._talks.of(session)
         request = Request(
             model=str(chosen.model.get("name", "")),
-            instructions=manifest.instructions,
+            instructions=skills.instructions(manifest.instructions, offered.skills),
             messages=tuple([await self._message(one) for one in said]),
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
@@ -105,7 +112,7 @@ class Asking:
             options=chosen.model,
         )
         digest = requests.digest(
-            model=chosen.written, instructions=manifest.instructions, talk=talk,
+            model=chosen.written, instructions=request.instructions, talk=talk,
             tools=[(name, tool.spec.hash) for name, tool in offered.tools.items()],
             output_schema=manifest.output_schema,
         )  # fmt: skip

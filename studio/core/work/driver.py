@@ -7,6 +7,7 @@ nothing is sent through the gate under a lease that may have run out.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from studio.core.clock import Clock
@@ -157,12 +158,15 @@ class Driver:
         gaps = [
             {"source": gap.source, "message": gap.message, "kind": gap.kind} for gap in offered.gaps
         ]
-        known = ([tool.spec.hash for tool in offered.tools.values()], gaps)
+        skills = [asdict(brief) for brief in offered.skills]
+        known = ([tool.spec.hash for tool in offered.tools.values()], gaps, skills)
         if self._listed.get(key) != known:
             tools = [_listed(tool) for tool in offered.tools.values()]
             now = self.clock.now()
             with suppress(Unavailable):  # it is left the next time
-                await self.db.touch(lambda conn: listings.save(conn, *key, tools, gaps, now))
+                await self.db.touch(
+                    lambda conn: listings.save(conn, *key, tools, gaps, now, skills)
+                )
                 self._listed[key] = known
 
 

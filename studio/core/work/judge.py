@@ -13,7 +13,7 @@ from studio.core.providers.provider import ProposedCall
 from studio.core.rules import contents, policy
 from studio.core.rules import events as e
 from studio.core.rules.replies import Judged
-from studio.core.tools.tool import Offered, ToolSpec
+from studio.core.tools.tool import Offered, ToolSpec, spec_for
 
 ARGUMENT_BYTES = 8 * 1024 * 1024
 NOWHERE = e.Origin(kind="platform")
@@ -31,7 +31,7 @@ def call(proposed: ProposedCall, offered: Offered, rules: policy.Policy, agent: 
             provider_call_id=proposed.id, tool=proposed.name, origin=NOWHERE, arguments=arguments,
             tool_hash="", destination="", ruling=ruling, problem=("tool.unknown", words),
         )  # fmt: skip
-    spec = tool.spec
+    spec = spec_for(tool, proposed.arguments)
     return Judged(
         provider_call_id=proposed.id, tool=spec.name, origin=spec.origin, arguments=arguments,
         tool_hash=spec.hash, destination=spec.destination,

@@ -11,7 +11,15 @@ from studio.core.rules import calls, contents, digests, turn
 from studio.core.rules import events as e
 from studio.core.rules.session import Call, Session
 from studio.core.tools import platform
-from studio.core.tools.tool import Kit, Offered, Result, Tool, ToolError
+from studio.core.tools.tool import (
+    Kit,
+    Offered,
+    Result,
+    Tool,
+    ToolError,
+    ToolSpec,
+    spec_for,
+)
 from studio.core.work.hold import Hold
 
 if TYPE_CHECKING:
@@ -62,24 +70,25 @@ class Sending:
     ) -> "_Prepared":
         call = calls.current_call(session, send.effect_id)
         assert call is not None, "advance names calls of the turn in hand"
-        if call.origin.kind == "platform":
+        if call.tool in platform.TOOLS:
             return _Prepared(send=send, call=call, now=self.driver.clock.now())
         tool = offered.tools.get(call.tool)
-        if tool is None or tool.spec.hash != call.tool_hash:
+        arguments = await self.driver.value(call.arguments)
+        spec = spec_for(tool, arguments) if tool is not None else None
+        if tool is None or spec is None or spec.hash != call.tool_hash:
             missing = _missing(call, offered)
             words = (
                 f"The tool {call.tool} cannot be reached: {missing}"
                 if tool is None
-                else f"The tool {call.tool} changed since this call was proposed, so it was not "
-                "sent. Ask the agent again."
+                else f"The tool {call.tool} changed since this call was proposed"
+                f"{_moved(call.origin, spec)}, so it was not sent. Ask the agent again."
             )
             problem = ("tool.missing" if tool is None else "tool.changed", words)
             return _Prepared(send=send, call=call, problem=problem)
-        arguments = await self.driver.value(call.arguments)
         again = contents.of(arguments)
         digest = digests.of_call(
-            effect_id=call.effect_id, tool=call.tool, tool_hash=tool.spec.hash,
-            origin=tool.spec.origin, destination=tool.spec.destination, arguments=again,
+            effect_id=call.effect_id, tool=call.tool, tool_hash=spec.hash, origin=spec.origin,
+            destination=spec.destination, arguments=again,
             agent=session.agent, agent_version=session.agent_version,
         )  # fmt: skip
         return _Prepared(send=send, call=call, tool=tool, arguments=arguments, digest=digest)
@@ -195,6 +204,16 @@ def _missing(call: Call, offered: Offered) -> str:
     gaps = [gap for gap in offered.gaps if gap.kind == "missing"]
     own = [gap.message for gap in gaps if gap.source in {call.origin.server, call.origin.plugin}]
     return next(iter([*own, *(gap.message for gap in gaps)]), "It is no longer offered.")
+
+
+def _moved(then: e.Origin, spec: ToolSpec | None) -> str:
+    """What became of the plugin that brought a tool, in brackets; "" when it is the same."""
+    now = spec.origin if spec is not None else then
+    if then.plugin is None or now.plugin != then.plugin:
+        return ""
+    if then.plugin_version == now.plugin_version:
+        return f" (the files of its plugin {now.plugin} {now.plugin_version} are others now)"
+    return f" (its plugin {now.plugin} was {then.plugin_version} and is {now.plugin_version})"
 
 
 def _came(result: Result) -> calls.Outcome:

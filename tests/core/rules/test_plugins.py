@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from studio.core.rules import plugins
+from studio.core.rules import plugin_changes, plugins
 from studio.core.rules.plugins import File, Plugin, Requires, Skill
 
 HASH = "a" * 64
@@ -26,7 +26,7 @@ def plugin(**more: Any) -> Plugin:
 
 
 def words(old: Plugin | None, new: Plugin, tools: tuple[str, ...] = ()) -> list[str]:
-    return [f"{c.kind}: {c.words}" for c in plugins.changes(old, new, tools)]
+    return [f"{c.kind}: {c.words}" for c in plugin_changes.changes(old, new, tools)]
 
 
 def test_a_new_plugin_is_told_by_what_it_brings_and_reaches():

@@ -4,7 +4,8 @@ from typing import Any
 
 from studio.core.rules import events as e
 from studio.core.rules import plugins as rule
-from studio.core.rules.plugins import Change, Plugin, Skill
+from studio.core.rules.plugin_changes import Change
+from studio.core.rules.plugins import Plugin, Skill
 from studio.core.store import plugins, rows
 from studio.core.store.plugins import Found
 from tests.core.store.conftest import Store

@@ -36,7 +36,12 @@ def kit(seconds: float = 10) -> Kit:
 def plugins(tmp_path) -> Plugins:
     folder = tmp_path / "plugins" / "kit"
     folder.mkdir(parents=True)
-    described = {"name": "kit", "version": "2.0", "description": "x", "servers": [server("p")]}
+    described = {
+        "name": "kit",
+        "version": "2.0",
+        "description": "x",
+        "servers": [server("p", transport="stdio")],
+    }
     (folder / "plugin.json").write_text(json.dumps(described))
     return Plugins([tmp_path / "plugins"])
 

@@ -1,11 +1,15 @@
 """Plugin folders: what they bring, and in words what is wrong with them."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from studio.core.packages import archive
+from studio.core.packages import folder as folders
+from studio.core.rules.errors import Invalid
 from studio.core.tools import plugins
 from studio.core.tools.plugins import Plugins
 
@@ -31,9 +35,9 @@ def test_a_plugin_brings_servers_and_skills(tmp_path):
     found = Plugins([write(tmp_path / "kit")]).get("kit")
 
     assert found is not None
-    assert (found.version, found.description) == ("1.2.0", "Helps.")
-    assert found.servers[0]["name"] == "ledger"
-    assert [(skill.name, skill.description) for skill in found.skills] == [
+    assert (found.version, found.described.description) == ("1.2.0", "Helps.")
+    assert found.described.servers[0]["name"] == "ledger"
+    assert [(skill.name, skill.description) for skill in found.described.skills] == [
         ("notes", "Writes notes.")
     ]
 
@@ -67,25 +71,11 @@ def test_the_second_of_one_name_is_left_out(tmp_path):
     assert "already" in (Plugins([tmp_path]).problem("two") or "")
 
 
-@pytest.mark.parametrize(
-    "change,words",
-    [
-        ({"name": "Kit"}, "is no name"),
-        ({"name": None}, "“name” is missing"),
-        ({"version": ""}, "“version” is missing"),
-        ({"description": 3}, "“description” is missing"),
-        ({"servers": {}}, "“servers” is a list"),
-        ({"servers": [{}]}, "an object with a name"),
-        ({"skills": "x"}, "“skills” is a list"),
-        ({"skills": [3]}, "lists folders"),
-        ({"skills": ["../outside"]}, "lies outside"),
-        ({"skills": ["/etc"]}, "lies outside"),
-        ({"skills": ["skills/none"]}, "SKILL.md cannot be read"),
-    ],
-)
-def test_what_is_wrong_is_said_in_words(tmp_path, change, words):
-    with pytest.raises(plugins.BadPlugin, match=words):
-        plugins.read(write(tmp_path / "kit", {**GOOD, **change}))
+def test_what_is_wrong_is_said_with_its_place(tmp_path):
+    with pytest.raises(Invalid) as refused:
+        plugins.read(write(tmp_path / "kit", {**GOOD, "name": "Kit"}, front="# no front\n"))
+
+    assert set(refused.value.fields) == {"plugin.json: name", "skills/notes/SKILL.md"}
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
@@ -93,36 +83,52 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
     folder = write(tmp_path / "kit", {**GOOD, "skills": ["skills/link"]})
     (folder / "skills" / "link").symlink_to(outside / "skills" / "notes")
 
-    with pytest.raises(plugins.BadPlugin, match="lies outside"):
+    with pytest.raises(Invalid) as refused:
         plugins.read(folder)
 
-
-@pytest.mark.parametrize("text", ["[]", "[" * 100_000, '"text"', "\x00"])
-def test_what_is_no_object_is_no_plugin(tmp_path, text):
-    with pytest.raises(plugins.BadPlugin):
-        plugins.read(write(tmp_path / "kit", text))
+    assert "is a link" in refused.value.fields["skills/link"]
 
 
-def test_a_huge_file_is_not_read(tmp_path):
-    with pytest.raises(plugins.BadPlugin, match="larger than"):
-        plugins.read(write(tmp_path / "kit", " " * 300_000))
+def test_what_package_managers_put_there_is_not_part_of_a_plugin_in_place(tmp_path):
+    folder = write(tmp_path / "kit")
+    before = plugins.read(folder)
+    for path in ("node_modules/x/index.js", "__pycache__/x.pyc", ".git/config"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("x")
+
+    assert plugins.read(folder).described.hash == before.described.hash
 
 
-@pytest.mark.parametrize(
-    "text,found",
-    [
-        (FRONT, {"name": "notes", "description": "Writes notes."}),
-        ("---\nname: 'a: b'\nx: \"q\"\n---\n", {"name": "a: b", "x": "q"}),
-        ("---\nd: >\n  two\n  lines\nn: 1\n---", {"d": "two lines", "n": "1"}),
-        ("no front matter", {}),
-        ("---\nname: never closed\n", {}),
-        ("", {}),
-    ],
-)
-def test_front_matter_is_read(text, found):
-    assert plugins.front_matter(text) == found
+def test_a_folder_is_packed_the_same_each_time_and_with_its_links_refused(tmp_path):
+    folder = write(tmp_path / "kit")
+
+    data = folders.packed(folders.read(folder))
+
+    assert data == folders.packed(folders.read(folder))
+    assert archive.read(data) == folders.read(folder)
+    (folder / "link").symlink_to("/etc/passwd")
+    with pytest.raises(Invalid) as refused:
+        folders.read(folder)
+    assert "is a link" in refused.value.fields["link"]
 
 
-def test_a_skill_without_a_description_is_no_skill(tmp_path):
-    with pytest.raises(plugins.BadPlugin, match="“description” is missing"):
-        plugins.read(write(tmp_path / "kit", front="---\nname: notes\n---\n"))
+def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path):
+    folder = write(tmp_path / "kit")
+    os.mkfifo(folder / "pipe")
+
+    with pytest.raises(Invalid) as refused:
+        plugins.read(folder)
+
+    assert "a device or a pipe" in refused.value.fields["pipe"]
+
+
+async def test_an_agent_is_told_why_there_is_no_such_plugin(tmp_path):
+    write(tmp_path / "good")
+    write(tmp_path / "bad", "{oops")
+    found = Plugins([tmp_path])
+
+    assert await found.find("none") == "There is no such plugin here."
+    assert "not JSON" in str(await found.find("bad"))
+    assert await found.find("kit@9") == "Its version 9 is not here; 1.2.0 is."
+    assert not isinstance(await found.find("kit@1.2.0"), str)
+    assert await found.skill("a" * 64) is None

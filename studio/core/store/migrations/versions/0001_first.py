@@ -583,6 +583,7 @@ def _listings() -> None:
         sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
         sa.Column("tools", sa.Text(), nullable=False),
         sa.Column("gaps", sa.Text(), nullable=False),
+        sa.Column("skills", sa.Text(), nullable=False, server_default="[]"),
         sa.Column("time", sa.BigInteger(), nullable=False),
     )
 

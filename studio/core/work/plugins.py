@@ -1,0 +1,183 @@
+"""Plugins of a worker: those that were installed, made from the store, and those in folders.
+
+An installed plugin is unpacked once into a folder named by its hash, which every worker can make
+and none changes: what lies there is held against the hashes whenever a worker first uses it.
+"""
+
+import asyncio
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from studio.core.clock import Clock
+from studio.core.rules import plugins as rule
+from studio.core.rules.plugins import File
+from studio.core.store import plugins as kept
+from studio.core.store.db import Db
+from studio.core.store.feed import Feed
+from studio.core.tools.plugins import Plugin, Plugins
+from studio.core.tools.skills import Package
+from studio.core.tools.tool import ToolError
+
+MOST_SHOWN_BYTES = 4 * 1024 * 1024  # of skills in folders that are kept for pages
+PROGRAMS = (b"#!", b"\x7fELF")  # what begins so may be started
+
+
+class StoredPlugins:
+    """The shelf of a worker. A plugin that is installed goes before one in a folder.
+
+    `folder` is where packages are unpacked, `machine` the name that pages show for folders.
+    """
+
+    def __init__(
+        self, *, db: Db, feed: Feed, clock: Clock, folders: Plugins, folder: Path, machine: str
+    ) -> None:
+        self._db, self._feed, self._clock = db, feed, clock
+        self._folders, self._folder, self._machine = folders, folder, machine
+        self._mark = -1
+        self._noted = -1
+        self._whole: dict[str, Path] = {}  # packages that were looked at, by hash
+        self._installed: frozenset[str] = frozenset()
+        self.generation = 0
+
+    async def fresh(self) -> None:
+        """See whether a plugin was installed, changed or removed, or a folder changed."""
+        await self._folders.fresh()
+        mark = self._feed.mark("plugins")
+        if mark == self._mark and self._noted == self._folders.generation:
+            return
+        rows = await self._db.read(kept.every)
+        self._installed = frozenset(row.plugin.name for row in rows)
+        await self._note()
+        self._mark, self._noted = mark, self._folders.generation
+        self.generation += 1
+
+    async def find(self, reference: str) -> Plugin | str:
+        """The plugin that an agent names, or why there is none."""
+        name, version = rule.reference(reference)
+        if name not in self._installed:
+            return await self._folders.find(reference)
+        row = await self._db.read(lambda conn: kept.current(conn, name, version))
+        if row is None:
+            current = await self._db.read(lambda conn: kept.current(conn, name))
+            there = f"; {current.plugin.version} is" if current is not None else ""
+            return f"Its version {version} is not installed{there}."
+        hash = row.plugin.hash
+        files = await self._db.read(lambda conn: kept.files(conn, hash))
+        try:
+            folder = await self._unpacked(self._folder / "plugins" / hash, hash, files)
+        except OSError as wrong:
+            return f"It cannot be unpacked here: {wrong.strerror or wrong}."
+        described = rule.with_files(row.plugin, files)
+        return Plugin(described=described, folder=folder)
+
+    async def skill(self, hash: str) -> Package | None:
+        """The skill that was saved by its content."""
+        found = await self._db.read(lambda conn: kept.skill(conn, hash))
+        if found is None:
+            return None
+        files = await self._db.read(lambda conn: kept.files(conn, hash))
+        place = self._folder / "skills" / f"{found.name}@{hash}"
+        folder = await self._unpacked(place, hash, files)
+        return Package(skill=found, folder=folder, files=files)
+
+    async def _unpacked(self, place: Path, hash: str, files: Sequence[File]) -> Path:
+        """The folder of a package, made when it is not there or not what it should be."""
+        if hash in self._whole:
+            return self._whole[hash]
+        if not await asyncio.to_thread(is_whole, place, files):
+            data = await self._db.read(lambda conn: kept.bytes_of(conn, files))
+            await asyncio.to_thread(unpack, place, files, data)
+        self._whole[hash] = place
+        return place
+
+    async def _note(self) -> None:
+        """Leave word of the folders of this machine, for the pages."""
+        at, found = self._clock.now(), list[kept.Found]()
+        for plugin in self._folders.all():
+            taken = plugin.name in self._installed
+            words = "A plugin of this name is installed, so this folder is not used."
+            found.append(self._found(plugin.described, plugin.folder, words if taken else "", at))
+        for folder, words in self._folders.problems.items():
+            nothing = rule.Plugin(
+                name=Path(folder).name, version="", description="", hash="", files=()
+            )
+            found.append(self._found(nothing, Path(folder), words, at))
+        skills = await asyncio.to_thread(self._skill_files)
+
+        await self._db.touch(lambda conn: kept.note_folders(conn, self._machine, found, at, skills))
+
+    def _skill_files(self) -> list[tuple[tuple[File, ...], dict[str, bytes]]]:
+        """The files of small skills in folders, so that pages can show them on any machine."""
+        found, left = list[tuple[tuple[File, ...], dict[str, bytes]]](), MOST_SHOWN_BYTES
+        for plugin in self._folders.all():
+            for package in plugin.packages():
+                left -= package.skill.size
+                with suppress(ToolError):  # it changed just now; the next look takes it
+                    if left >= 0:
+                        data = {file.path: package.read(file.path) for file in package.files}
+                        found.append((package.files, data))
+        return found
+
+    def _found(self, plugin: rule.Plugin, folder: Path, problem: str, at: int) -> kept.Found:
+        return kept.Found(
+            machine=self._machine, folder=str(folder), plugin=plugin, files=len(plugin.files),
+            size=plugin.size, problem=problem, time=at,
+        )  # fmt: skip
+
+
+def is_whole(place: Path, files: Sequence[File]) -> bool:
+    """The folder holds these files and nothing else, byte for byte."""
+    if not place.is_dir() or place.is_symlink():
+        return False
+    there = {
+        str(Path(root, name).relative_to(place))
+        for root, folders, names in os.walk(place)
+        for name in (*names, *(one for one in folders if Path(root, one).is_symlink()))
+    }
+    if there != {file.path for file in files}:
+        return False
+    return all(_is(place / file.path, file) for file in files)
+
+
+def unpack(place: Path, files: Sequence[File], data: dict[str, bytes]) -> None:
+    """Write the files, which nobody is to change, beside `place`, and put all there at once."""
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = place.with_name(f".{place.name[:80]}.{secrets.token_hex(8)}")
+    for file in files:
+        path = draft / file.path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_bytes(data[file.hash])
+        path.chmod(0o500 if data[file.hash].startswith(PROGRAMS) else 0o400)
+    if place.exists() or place.is_symlink():
+        away = place.with_name(f".{place.name[:80]}.{secrets.token_hex(8)}.old")
+        place.rename(away)
+        _clear(away)
+    try:
+        draft.rename(place)
+    except OSError:  # another worker of this machine was first
+        _clear(draft)
+        if not is_whole(place, files):
+            raise
+
+
+def _is(path: Path, file: File) -> bool:
+    try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size != file.size:
+            return False
+        return sha256(path.read_bytes()).hexdigest() == file.hash
+    except OSError:
+        return False
+
+
+def _clear(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
