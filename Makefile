@@ -13,11 +13,11 @@ COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-h
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench vendor lock clean
+.PHONY: help run test test-real-model lint format bench vendor lock clean
 
 help: ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
-		do printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
+		do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
 run: ## set up, then start the studio on this machine and print the link to sign in
 	@scripts/setup run
@@ -27,6 +27,10 @@ test: ## set up, then lint, tests and browser tests
 	@scripts/setup dev
 	@scripts/setup-test
 	@scripts/test
+
+test-real-model: ## a real, tiny model answers on this machine (brings 200 MB of packages)
+	@scripts/setup dev
+	@scripts/test-real-model
 
 lint: ## format, rules, types and templates, checked
 	@scripts/setup dev
@@ -52,6 +56,7 @@ lock: ## pin the dependencies of pyproject.toml anew (UPGRADE=--upgrade for newe
 	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) --extra dev pyproject.toml -o requirements/dev.txt
 	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) -c requirements/dev.txt pyproject.toml -o requirements/run.txt
 	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) --group tools -o requirements/tools.txt
+	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) --no-deps tests/real_model/requirements.in -o tests/real_model/requirements.txt
 
 clean: ## remove what these commands made; the studio's data stays
 	rm -rf .venv .uv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist .coverage*
