@@ -1,6 +1,8 @@
 """Runtime: every verb a person or program may use, in one object. Built once by `app.py`."""
 
+from studio.core.store.uploads import Upload
 from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
+from studio.core.verbs.artifacts import ArtifactVerbs, SavedArtifact
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
@@ -17,16 +19,19 @@ __all__ = [
     "Preview",
     "Runtime",
     "Saved",
+    "SavedArtifact",
     "Sent",
     "SkillSaved",
     "Started",
     "Stopped",
+    "Upload",
     "Wanted",
 ]
 
 
 class Runtime(
-    SessionVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs, SecretVerbs,
+    SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
+    SecretVerbs,
     ProbeVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

@@ -121,15 +121,20 @@ def decide(request: Request) -> tuple[script.Step, str]:
 def _since_last_message(messages: Sequence[Message]) -> tuple[str, list[list[Message]]]:
     """The last message of a person, and the results of each reply since."""
     text, replies = "", list[list[Message]]()
-    start = max((at for at, item in enumerate(messages) if item.role == "user"), default=-1)
+    start = max((at for at, item in enumerate(messages) if _is_message(item)), default=-1)
     if start >= 0:
-        text = messages[start].text
+        text = messages[start].text.partition(_FILES)[0].strip()
     for item in messages[start + 1 :]:
         if item.role == "assistant":
             replies.append([])
         elif item.role == "tool" and replies:
             replies[-1].append(item)
     return text, replies
+
+
+def _is_message(item: Message) -> bool:
+    """A person wrote it; files that a call left come as a message of the user's too."""
+    return item.role == "user" and item.name != "files"
 
 
 def _walk(steps: Iterable[script.Step], replies: list[list[Message]]) -> script.Step | None:
@@ -146,6 +151,8 @@ def _walk(steps: Iterable[script.Step], replies: list[list[Message]]) -> script.
     return next(ahead, None)
 
 
+_FILES = "[Uploaded artifact "  # what follows a person's words when files came with them
+_LEFT = re.compile(r"(\n\[Tool \S+ returned artifact .*\])+$")
 _EDITED = re.compile(r"\[A person changed the arguments before this ran\. It ran with: (.*)\]\n")
 _DENIED = re.compile(r"(?:Denied by [^;.]*; it did not run\.|tool\.denied:)\s*")
 _UNKNOWN = re.compile(r"Outcome unknown:|A person says that it ran;")
@@ -168,7 +175,7 @@ def outcome(result: Message) -> str:
 
 def _told(results: list[Message]) -> dict[str, Any]:
     """The names a script may quote: results, what an edited call ran with, why a call did not."""
-    values = [_json(_EDITED.sub("", item.text, count=1)) for item in results]
+    values = [_json(_LEFT.sub("", _EDITED.sub("", item.text, count=1))) for item in results]
     edited = next((note[1] for item in results if (note := _EDITED.match(item.text))), "")
     worst = next((item for item in results if item.failed), None)
     return {

@@ -1,18 +1,25 @@
 """What comes of sending a call: its intent, what it stands on, its outcome."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from studio.core.rules import effects, ids
+from studio.core.rules import contents, effects, files, ids
 from studio.core.rules import events as e
-from studio.core.rules.session import Call, Session
+from studio.core.rules.files import Given
+from studio.core.rules.session import Call, Session, Turn
 from studio.core.rules.turn import SendCall
+
+STEP_BYTES = 256 * 1024  # of all results of one step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a send. `unknown` says that it was sent and nobody knows whether it ran."""
+    """What came of a send. `unknown` says that it was sent and nobody knows whether it ran.
+
+    `files` are in the store already; those that are new become artifacts with the outcome.
+    """
 
     result: e.Content | None = None
+    files: tuple[Given, ...] = ()
     code: str = ""
     message: str = ""
     failed: bool = False
@@ -87,21 +94,76 @@ def outcome(session: Session, turn_id: str, effect_id: str, came: Outcome) -> li
     if call.state == "started":
         if came.unknown:
             return effects.unheard(turn, call, came.message)
-        return [_result(turn_id, effect_id, came)]
+        return _result(turn, call, came)
     if call.state == "uncertain" and not call.is_final and not came.unknown:
         # nobody has settled it yet, and now it is known: the turn need not wait for a person
-        return [*_close_unsettled(session, turn_id, effect_id), _result(turn_id, effect_id, came)]
+        return [*_close_unsettled(session, turn_id, effect_id), *_result(turn, call, came)]
     return _late(session, turn_id, effect_id, came)
 
 
-def _result(turn_id: str, effect_id: str, came: Outcome) -> e.CallFailed | e.CallSucceeded:
+def _result(turn: Turn, call: Call, came: Outcome) -> list[e.Event]:
+    """The outcome as it is recorded, behind the artifacts that it leaves."""
+    result, whole = _fitted(turn, call, came)
+    given = (*came.files, *whole)
+    saved = [_saved(turn, call, item) for item in given if item.is_new]
+    refs = tuple(item.ref for item in given)
     if came.failed:
-        return e.CallFailed(
-            turn_id=turn_id, effect_id=effect_id, code=came.code, message=came.message,
-            settled=came.settled, result=came.result,
+        failed = e.CallFailed(
+            turn_id=turn.id, effect_id=call.effect_id, code=came.code, message=came.message,
+            settled=came.settled, result=result, files=refs,
         )  # fmt: skip
-    assert came.result is not None, "a call that succeeded has a result"
-    return e.CallSucceeded(turn_id=turn_id, effect_id=effect_id, result=came.result)
+        return [*saved, failed]
+    assert result is not None, "a call that succeeded has a result"
+    return [
+        *saved,
+        e.CallSucceeded(turn_id=turn.id, effect_id=call.effect_id, result=result, files=refs),
+    ]
+
+
+def _fitted(
+    turn: Turn, call: Call, came: Outcome
+) -> tuple[e.Content | None, tuple[Given, ...]]:  # fmt: skip
+    """The result with as much of it as fits, and the artifact that holds the whole if not all does.
+
+    What a call read from an artifact needs no other: it is there already.
+    """
+    result = came.result
+    if result is None:
+        return None, ()
+    room = max(STEP_BYTES - _taken(turn, call), contents.STUB_BYTES)
+    if room < contents.INLINE_BYTES:
+        result = replace(result, room=room)
+    if contents.fits(result) or any(not item.is_new for item in came.files):
+        return result, ()
+    end = ".json" if result.media == "application/json" else ".txt"
+    ref = e.FileRef(
+        artifact_id=files.artifact_of_call(call.effect_id, 0), version=1,
+        name=files.clean_name(call.tool)[:150] + "-result" + end, media=result.media,
+        size=result.size, hash=result.hash,
+    )  # fmt: skip
+    found = files.Found(media=result.media, size=result.size, hash=result.hash)
+    return result, (Given(ref=ref, found=found, is_new=True),)
+
+
+def _taken(turn: Turn, call: Call) -> int:
+    """The bytes that the results of the same step have taken so far."""
+    return sum(
+        len((other.result.head + other.result.tail).encode("utf-8", "surrogatepass"))
+        if other.result.stored
+        else other.result.size
+        for other in turn.calls.values()
+        if other.step == call.step and other.result is not None
+    )
+
+
+def _saved(turn: Turn, call: Call, given: Given) -> e.ArtifactSaved:
+    ref, found, source = given.ref, given.found, given.source
+    return e.ArtifactSaved(
+        artifact_id=ref.artifact_id, version=ref.version, name=ref.name, media=ref.media,
+        size=ref.size, hash=ref.hash, source=source, by=given.by or call.tool, turn_id=turn.id,
+        effect_id=call.effect_id, width=found.width, height=found.height,
+        pages=max(found.pages, 0),
+    )  # fmt: skip
 
 
 def _late(session: Session, turn_id: str, effect_id: str, came: Outcome) -> list[e.Event]:

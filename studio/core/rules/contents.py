@@ -61,11 +61,11 @@ def shorten(content: Content) -> Content:
     head, tail = (HEAD_BYTES, TAIL_BYTES) if has_room else (STUB_BYTES, 0)
     return Content(
         hash=content.hash, size=content.size, media=content.media, stored=True, room=room,
-        head=_text(raw[:head]), tail=_text(raw[len(raw) - tail :]),
+        head=some_text(raw[:head]), tail=some_text(raw[len(raw) - tail :]),
     )  # fmt: skip
 
 
-def _text(some: bytes) -> str:
+def some_text(some: bytes) -> str:
     """The text of some bytes out of a whole, without the letters that are cut at its ends."""
     try:
         return some.decode("utf-8", "surrogatepass")

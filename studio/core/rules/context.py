@@ -5,13 +5,15 @@ has exactly one result before the next message, whatever became of it; doubt is 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from studio.core.rules import contents
-from studio.core.rules.events import Content
+from studio.core.rules import contents, media
+from studio.core.rules.events import Content, FileRef
 from studio.core.rules.session import Call, Session, Turn
+
+READS = "read_artifact"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,7 @@ class Said:
     name: str = ""
     failed: bool = False
     state: Content | None = None
+    files: tuple[FileRef, ...] = ()
 
 
 def talk(session: Session, whole: Callable[[Content], str] = contents.words) -> list[Said]:
@@ -45,10 +48,18 @@ def talk(session: Session, whole: Callable[[Content], str] = contents.words) -> 
     return [said for turn in turns for said in of_turn(turn, whole(turn.message))]
 
 
-def of_turn(turn: Turn, message: str) -> list[Said]:
-    """What one turn adds to the talk; `message` is the person's, whole."""
-    said = [Said(role="user", text=message)]
-    for reply in turn.replies:
+def of_turn(
+    turn: Turn, message: str, texts: Mapping[str, str] | None = None,
+    reads: frozenset[str] = frozenset(),
+) -> list[Said]:  # fmt: skip
+    """What one turn adds to the talk; `message` is the person's, whole.
+
+    A turn in hand is given `texts`, those of its message's text files by artifact: it brings its
+    files, those of its last step too when the model `reads` them. A turn that is over only refers.
+    """
+    in_hand = texts is not None
+    said = [_asked(turn, message, texts)]
+    for number, reply in enumerate(turn.replies, 1):
         calls = [turn.calls[effect] for effect in reply.effects]
         asked = tuple(
             Asked(id=call.provider_call_id, name=call.tool, arguments=_arguments(call.proposed))
@@ -57,7 +68,50 @@ def of_turn(turn: Turn, message: str) -> list[Said]:
         text = contents.words(reply.text)
         said.append(Said(role="assistant", text=text, calls=asked, state=reply.state))
         said += [_result(call) for call in calls]
+        if in_hand and number == len(turn.replies):
+            said += _brought(calls, reads)
     return said
+
+
+def _asked(turn: Turn, message: str, texts: Mapping[str, str] | None) -> Said:
+    """A person's message, with its files or with words about them."""
+    if texts is None:
+        lines = [f"[Uploaded {referred(ref)} · read_artifact to view]" for ref in turn.files]
+        return Said(role="user", text=_joined(message, *lines))
+    parts = [
+        f"[Uploaded {referred(ref)} · {ref.media} · {ref.size:,} bytes]\n{texts[ref.artifact_id]}"
+        if ref.artifact_id in texts
+        else f"[Uploaded {referred(ref)} · {ref.media} · attached]"
+        for ref in turn.files
+    ]
+    files = tuple(ref for ref in turn.files if media.kind(ref.media) != "text")
+    return Said(role="user", text=_joined(message, *parts), files=files)
+
+
+def _brought(calls: list[Call], reads: frozenset[str]) -> list[Said]:
+    """The files that the calls of the last step left, as far as the model reads them."""
+    found = [
+        (call, ref)
+        for call in calls
+        for ref in call.files
+        if media.kind(ref.media) in reads - {"text"}
+        and (media.kind(ref.media) != "image" or ref.media in media.INLINE_IMAGES)
+    ]
+    if not found:
+        return []
+    lines = [f"[From {call.tool}: {referred(ref)} · {ref.media}]" for call, ref in found]
+    files = tuple(ref for _, ref in found)
+    return [Said(role="user", name="files", text="\n".join(lines), files=files)]
+
+
+def referred(ref: FileRef) -> str:
+    """How a file is called in the talk: its name, its artifact and the version."""
+    name = ref.name.replace('"', "'")
+    return f'artifact "{name}" · {ref.artifact_id} v{ref.version}'
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text.strip())
 
 
 def _arguments(proposed: Content) -> Any:
@@ -84,10 +138,10 @@ def result_words(call: Call) -> str:
 def _outcome_words(call: Call) -> str:
     match call.state:
         case "succeeded":
-            return contents.words(call.result) if call.result else "null"
+            return (contents.words(call.result) if call.result else "null") + _left(call)
         case "failed":
             more = f"\n{contents.words(call.result)}" if call.result else ""
-            return f"Failed ({call.code or 'failed'}): {call.message}{more}"
+            return f"Failed ({call.code or 'failed'}): {call.message}{more}{_left(call)}"
         case "denied":
             who = {"policy": "the policy", "deadline": "a deadline"}.get(call.closed_by, "a person")
             return f"Denied by {who}; it did not run. {call.message}"
@@ -100,3 +154,14 @@ def _outcome_words(call: Call) -> str:
                 "Outcome unknown: it was sent and nobody recorded what came of it. "
                 "Do not assume that it ran, or that it did not."
             )
+
+
+def _left(call: Call) -> str:
+    """Words about the files that a call left behind; what it read out is there already."""
+    if call.origin.kind == "platform" and call.tool == READS:
+        return ""
+    return "".join(
+        f"\n[Tool {call.tool} returned {referred(ref)} · {ref.media} · {ref.size:,} bytes · "
+        "read_artifact to view]"
+        for ref in call.files
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from studio.core.rules import ids, media
 from studio.core.rules.errors import Invalid
@@ -15,7 +16,7 @@ IMAGE_SIDE = 8_000  # pixels
 PDF_PAGES = 100
 GIVEN_BYTES = 24 * MIB  # of all files that one message gives to a model
 TEXT_BYTES = 128 * 1024  # of all text files that one message gives to a model
-PAGE_BYTES = 32 * 1024  # of what read_artifact gives at once
+PAGE_BYTES = 32 * 1024 - 512  # of what read_artifact gives at once, with words about it 32 KiB
 KIND_WORDS = {"image": "images", "pdf": "PDF files", "audio": "audio", "text": "text"}
 
 
@@ -50,11 +51,16 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """A file as it stands in the store, found for a part. `is_new`: it becomes an artifact now."""
+    """A file as it stands in the store. `is_new`: it becomes a version of an artifact now.
+
+    `source` and `by` are then those of the fact; without `by` it is the tool.
+    """
 
     ref: FileRef
     found: Found
     is_new: bool = False
+    source: Literal["upload", "agent", "result"] = "result"
+    by: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,11 @@
 """What people begin and stop: a session, a turn by its message, and the end of one."""
 
+from collections.abc import Sequence
+
 from studio.core.rules import contents, ends
 from studio.core.rules import events as e
 from studio.core.rules.errors import Refused
+from studio.core.rules.files import Given
 from studio.core.rules.session import Session
 
 
@@ -17,15 +20,32 @@ def start(*, agent: str, agent_version: int, title: str, owner: str, private: bo
     ]  # fmt: skip
 
 
-def accept(session: Session, *, turn_id: str, text: str, by: str) -> list[e.Event]:
-    """A message opens a turn, unless one is in hand."""
+def accept(
+    session: Session, *, turn_id: str, text: str, by: str, given: Sequence[Given] = ()
+) -> list[e.Event]:
+    """A message opens a turn, unless one is in hand. Uploads among its files become artifacts."""
     if session.busy:
         raise _busy(session)
-    return [
-        e.MessageAccepted(
-            turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by
-        )
-    ]
+    return _opened(session, turn_id=turn_id, text=text, by=by, given=given)
+
+
+def _opened(
+    session: Session, *, turn_id: str, text: str, by: str, given: Sequence[Given]
+) -> list[e.Event]:
+    opened = e.MessageAccepted(
+        turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by,
+        files=tuple(item.ref for item in given),
+    )  # fmt: skip
+    return [*(_saved(item, turn_id, by) for item in given if item.is_new), opened]
+
+
+def _saved(given: Given, turn_id: str, by: str) -> e.ArtifactSaved:
+    ref, found = given.ref, given.found
+    return e.ArtifactSaved(
+        artifact_id=ref.artifact_id, version=ref.version, name=ref.name, media=ref.media,
+        size=ref.size, hash=ref.hash, source="upload", by=by, turn_id=turn_id, width=found.width,
+        height=found.height, pages=found.pages,
+    )  # fmt: skip
 
 
 def stop(session: Session, *, by: str, reason: str) -> list[e.Event]:
@@ -41,12 +61,13 @@ def stop(session: Session, *, by: str, reason: str) -> list[e.Event]:
 
 
 def deny_and_accept(
-    session: Session, *, turn_id: str, text: str, by: str, reason: str
-) -> list[e.Event]:
+    session: Session, *, turn_id: str, text: str, by: str, reason: str,
+    given: Sequence[Given] = (),
+) -> list[e.Event]:  # fmt: skip
     """Deny every held call, stop the turn and open a new one, all at once."""
     turn = session.turn
     if turn is None or turn.is_over:
-        return accept(session, turn_id=turn_id, text=text, by=by)
+        return accept(session, turn_id=turn_id, text=text, by=by, given=given)
     denied: list[e.Event] = []
     for wait in turn.open_waits():
         if wait.kind == "approval":
@@ -60,10 +81,8 @@ def deny_and_accept(
             ]  # fmt: skip
     gone = {event.effect_id for event in denied if isinstance(event, e.CallDenied)}
     closing = ends.close(turn, by=by, words="A new message took its place.", leave=gone)
-    opened = e.MessageAccepted(
-        turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by
-    )
-    return [*denied, *closing, ends.cancelled(turn, by, reason), opened]
+    opened = _opened(session, turn_id=turn_id, text=text, by=by, given=given)
+    return [*denied, *closing, ends.cancelled(turn, by, reason), *opened]
 
 
 def _busy(session: Session) -> Refused:

@@ -18,7 +18,7 @@ from studio.core.rules import contents, ids
 from studio.core.rules.errors import NotFound, Refused
 from studio.core.rules.events import Event, Fact
 from studio.core.rules.session import Session, apply
-from studio.core.store import blobs, codec, raw, rows, wakes
+from studio.core.store import blobs, codec, files, raw, rows, wakes
 from studio.core.store import facts as reading
 from studio.core.store.changes import find_call, plain
 from studio.core.store.db import Db
@@ -86,6 +86,7 @@ class Commit:
     answer: Callable[[Session, list[Fact]], Any] | None
     also: Callable[[sa.Connection, Session, list[Fact]], object] | None
     must_exist: bool
+    before: Callable[[sa.Connection, Session], object] | None
 
 
 def new_id(prefix: str) -> str:
@@ -113,15 +114,17 @@ class Journal:
         answer: Callable[[Session, list[Fact]], Any] | None = None,
         also: Callable[[sa.Connection, Session, list[Fact]], object] | None = None,
         must_exist: bool = True,
+        before: Callable[[sa.Connection, Session], object] | None = None,
     ) -> Committed:  # fmt: skip
         """Ask the rule and record what it says; all of it or nothing.
 
         `fence`: refuse with LeaseLost unless this lease still holds. `wake_at`: wake the session
-        then. `receipt`: a repeated command answers as the first did and does nothing. `also`:
-        more to do in the same transaction. What the rule raises undoes everything and is raised.
+        then. `receipt`: a repeated command answers as the first did and does nothing. `before`: a
+        look at the store for what the rule needs to know. `also`: more to do in the same
+        transaction. What any of them raises undoes everything and is raised.
         """
         asked = Commit(
-            session_id, rule, at, actor, fence, wake_at, receipt, answer, also, must_exist
+            session_id, rule, at, actor, fence, wake_at, receipt, answer, also, must_exist, before
         )
         return await self._db.record(
             lambda conn: self._commit(conn, asked),
@@ -159,6 +162,10 @@ class Journal:
             return known
         return await self._db.read(lambda conn: self._current(conn, session_id))
 
+    async def part(self, hash: str, offset: int, length: int) -> bytes | None:
+        """Some of the bytes of a file or of a large content."""
+        return await self._db.read(lambda conn: files.part(conn, hash, offset, length))
+
     async def blob(self, hash: str) -> bytes | None:
         """The bytes of a content that was too large to stand in a fact."""
         return await self._db.read(lambda conn: blobs.read(conn, hash))
@@ -172,6 +179,8 @@ class Journal:
             if seen is not None:
                 return self._replay(conn, asked.session_id, receipt, *seen)
         session = self._load(conn, asked)
+        if asked.before is not None:
+            asked.before(conn, session)
         events = asked.rule(session)
         made, after = self._append(conn, session, events, asked) if events else ([], session)
         answer = asked.answer(after, made) if asked.answer is not None else None

@@ -1,8 +1,11 @@
-"""The platform's own tools: ask a person, wait. Specs and parsing only.
+"""The platform's own tools: ask a person, wait, save an artifact and read one. Specs and parsing.
 
-They are never sent anywhere: the worker opens a wait for them, and the answer is their result.
+They are never sent anywhere. For the first two the worker opens a wait, and the answer is their
+result; the others it carries out itself, in the store. All count as tools that only read: they
+change nothing outside the studio.
 """
 
+import base64
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +13,16 @@ from datetime import datetime
 from typing import Any
 
 from studio.core import schemas
-from studio.core.rules import ids
+from studio.core.rules import files, ids
+from studio.core.rules.errors import Invalid
 from studio.core.rules.events import Origin
 from studio.core.tools import strict
 from studio.core.tools.tool import Kit, Result, Tool, ToolError, ToolSpec
 
 ASK_PERSON, WAIT_UNTIL = "ask_person", "wait_until"
+SAVE_ARTIFACT, READ_ARTIFACT = "save_artifact", "read_artifact"
+STANDING = frozenset({ASK_PERSON, WAIT_UNTIL})
+KEEPING = frozenset({SAVE_ARTIFACT, READ_ARTIFACT})
 LONGEST_WAIT_SECONDS = 30 * 86_400
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -48,6 +55,60 @@ _WAIT_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+_SAVE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": files.NAME_CHARACTERS,
+            "description": "File name, with folders if need be: reports/week-32.md. A name that "
+            "you used before in this session makes a new version",
+        },
+        "text": {"type": "string", "description": "The content, when it is text"},
+        "base64": {"type": "string", "description": "The content, when it is not text"},
+        "media": {"type": "string", "description": "Media type; without it the name tells"},
+    },
+    "required": ["name"],
+    "oneOf": [{"required": ["text"]}, {"required": ["base64"]}],
+    "additionalProperties": False,
+}
+_READ_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "minLength": 1, "description": "The artifact: art_…"},
+        "version": {"type": "integer", "minimum": 1, "description": "Without it the newest"},
+        "offset": {"type": "integer", "minimum": 0, "description": "Bytes from the beginning"},
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": files.PAGE_BYTES,
+            "description": "Bytes to read, 32 KiB at most",
+        },
+    },
+    "required": ["id"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """A file that an agent saves."""
+
+    name: str
+    data: bytes
+    media: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A part of an artifact that an agent reads."""
+
+    id: str
+    version: int | None
+    offset: int
+    limit: int
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -60,7 +121,7 @@ class Question:
 
 @dataclass(kw_only=True)
 class PlatformTool:
-    """A tool that the worker answers by a wait; calling it is a mistake of ours."""
+    """A tool that the worker answers; calling it is a mistake of ours."""
 
     spec: ToolSpec
 
@@ -92,6 +153,32 @@ def due_of(arguments: Any, now_ms: int) -> int:
     if due - now_ms > LONGEST_WAIT_SECONDS * 1000:
         raise _bad("at: a wait lasts 30 days at most")
     return due
+
+
+def saving_of(arguments: Any) -> Saving:
+    """The file in the arguments of save_artifact."""
+    _check(_SAVE_SCHEMA, arguments)
+    try:
+        name = files.checked_name(arguments["name"])
+    except Invalid as wrong:
+        raise _bad(f"name: {wrong.fields['name']}") from None
+    if "text" in arguments:
+        data = arguments["text"].encode("utf-8", "replace")
+    else:
+        try:
+            data = base64.b64decode(arguments["base64"], validate=True)
+        except ValueError:
+            raise _bad("base64: this is not base64") from None
+    return Saving(name=name, data=data, media=arguments.get("media", ""))
+
+
+def reading_of(arguments: Any) -> Reading:
+    """What the arguments of read_artifact ask for."""
+    _check(_READ_SCHEMA, arguments)
+    return Reading(
+        id=arguments["id"], version=arguments.get("version"), offset=arguments.get("offset", 0),
+        limit=arguments.get("limit", files.PAGE_BYTES),
+    )  # fmt: skip
 
 
 def _milliseconds(text: str) -> int:
@@ -141,6 +228,17 @@ TOOLS: Mapping[str, Tool] = {
             WAIT_UNTIL,
             "Wait a number of seconds, or until a time; 30 days at most.",
             _WAIT_SCHEMA,
+        ),
+        _tool(
+            SAVE_ARTIFACT,
+            "Keep a file with this session, for the people who read it and for later turns.",
+            _SAVE_SCHEMA,
+        ),
+        _tool(
+            READ_ARTIFACT,
+            "Read a file of this session: text in pages of 32 KiB; images and PDF are shown to you "
+            "when you can read them.",
+            _READ_SCHEMA,
         ),
     )
 }

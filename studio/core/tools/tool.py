@@ -56,12 +56,25 @@ class Kit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResultFile:
+    """Bytes in what a tool gave back: they become an artifact of the session.
+
+    The value refers to the n-th of them (from 1) as `rules.files.artifact_of_call` names it.
+    """
+
+    data: bytes = field(repr=False)
+    media: str
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a tool gave back: a JSON `value`, or raw `text` when it is not JSON."""
+    """What a tool gave back: a JSON `value`, or raw `text` when it is not JSON, and files."""
 
     value: Any = None
     text: str | None = None
     media: str = "application/json"
+    files: tuple[ResultFile, ...] = ()
 
 
 class ToolError(Exception):

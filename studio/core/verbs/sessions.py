@@ -1,18 +1,21 @@
 """Sessions: start one, send a message, stop a turn."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from studio.core.faults import fault
-from studio.core.rules import access, messages, requests, session, skills
+from studio.core.rules import access, messages, models, requests, session, skills
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.core.rules.context import Said
 from studio.core.rules.errors import Invalid, NotFound, TooLarge
+from studio.core.rules.files import Part
 from studio.core.rules.session import Session
 from studio.core.store import agents, listings
 from studio.core.verbs import parts
+from studio.core.verbs.attaching import Attached
 from studio.core.verbs.parts import Verbs
 
 MESSAGE_BYTES = 1024 * 1024
@@ -70,12 +73,13 @@ class SessionVerbs(Verbs):
 
     async def start_session(
         self, person: Person, *, agent: str, title: str = "", message: str | None = None,
-        private: bool = False, version: int | None = None, key: str | None = None,
+        private: bool = False, version: int | None = None, files: Sequence[Part] = (),
+        key: str | None = None,
     ) -> Started:  # fmt: skip
         """Start a session of an agent (its newest version unless told), with a first message."""
         access.needs(person, "operator", "start a session")
-        if message is not None:
-            message = _message(message)
+        if message is not None or files:
+            message = _message(message or "", files)
         found = await self.db.read(lambda conn: agents.get(conn, agent, version))
         if found is None:
             raise NotFound(
@@ -86,6 +90,7 @@ class SessionVerbs(Verbs):
         turn_id = self.clock.new_id("trn") if message is not None else None
         manifest = agents_rule.parse(found.manifest, schema_problem=lambda _: None)
         title = _title(title, message, agent)
+        attached = Attached(person, files, self.limits, agent=(agent, found.version))
 
         def rule(session: Session) -> list[e.Event]:
             events = messages.start(
@@ -93,7 +98,9 @@ class SessionVerbs(Verbs):
                 private=private, limits=manifest.limits,
             )  # fmt: skip
             if message is not None and turn_id is not None:
-                events += messages.accept(session, turn_id=turn_id, text=message, by=person.id)
+                events += messages.accept(
+                    session, turn_id=turn_id, text=message, by=person.id, given=attached.given
+                )
             return events
 
         fault("message.before_commit")
@@ -101,26 +108,35 @@ class SessionVerbs(Verbs):
             session_id, rule, at=self.clock.now(), actor=person.actor, must_exist=False,
             wake_at=self.clock.now() if turn_id else None,
             receipt=parts.receipt(
-                person, "start_session", "", key, [agent, version, title, message, private]
+                person, "start_session", "", key,
+                [agent, version, title, message, private, *attached.asked],
             ),
+            before=attached.find, also=attached.spend,
             answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
         )  # fmt: skip
         fault("message.after_commit")
         return Started(**done.answer)
 
     async def send_message(
-        self, person: Person, session_id: str, text: str, *, key: str | None = None
-    ) -> Sent:
-        """Send a message; it opens a turn. Refused while a turn runs."""
+        self, person: Person, session_id: str, text: str, *, files: Sequence[Part] = (),
+        key: str | None = None,
+    ) -> Sent:  # fmt: skip
+        """Send a message; it opens a turn. Refused while a turn runs.
+
+        Invalid (`message.files`) when the model does not read one of the files; no turn is opened.
+        """
         access.needs(person, "operator", "send a message")
-        text = _message(text)
-        turn_id = self.clock.new_id("trn")
+        text = _message(text, files)
+        turn_id, attached = self.clock.new_id("trn"), Attached(person, files, self.limits)
 
         def rule(session: Session) -> list[e.Event]:
-            parts.visible(person, session)
-            return messages.accept(session, turn_id=turn_id, text=text, by=person.id)
+            return messages.accept(
+                session, turn_id=turn_id, text=text, by=person.id, given=attached.given
+            )
 
-        return Sent(**await self._message(person, session_id, rule, turn_id, "send", key, [text]))
+        return Sent(
+            **await self._message(person, session_id, rule, turn_id, "send", key, [text], attached)
+        )
 
     async def preview_message(self, person: Person, session_id: str, text: str) -> Preview:
         """What sending this message would ask the model. Refused as sending it would be.
@@ -150,7 +166,7 @@ class SessionVerbs(Verbs):
         )
         assert agent is not None, "a session is pinned to a version that exists"
         manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
-        said, talk = await self.talks.of(then)
+        said, talk = await self.talks.of(then, models.reads(manifest.model))
         tools = listing.tools if listing else ()
         briefs = [skills.Brief(**brief) for brief in listing.skills] if listing else []
         instructions = skills.instructions(manifest.instructions, briefs)
@@ -168,32 +184,39 @@ class SessionVerbs(Verbs):
 
     async def deny_and_send(
         self, person: Person, session_id: str, text: str, *, reason: str = "",
-        key: str | None = None,
+        files: Sequence[Part] = (), key: str | None = None,
     ) -> Sent:  # fmt: skip
         """Deny every held call, stop the turn and send a message, all in one transaction."""
         access.needs(person, "operator", "deny and send")
-        text, reason = _message(text), parts.reason(reason)
-        turn_id = self.clock.new_id("trn")
+        text, reason = _message(text, files), parts.reason(reason)
+        turn_id, attached = self.clock.new_id("trn"), Attached(person, files, self.limits)
 
         def rule(session: Session) -> list[e.Event]:
-            parts.visible(person, session)
             words = reason or "A person sent a new message instead."
             return messages.deny_and_accept(
-                session, turn_id=turn_id, text=text, by=person.id, reason=words
-            )
+                session, turn_id=turn_id, text=text, by=person.id, reason=words,
+                given=attached.given,
+            )  # fmt: skip
 
         asked = [text, reason]
-        return Sent(**await self._message(person, session_id, rule, turn_id, "deny", key, asked))
+        return Sent(
+            **await self._message(person, session_id, rule, turn_id, "deny", key, asked, attached)
+        )
 
     async def _message(
         self, person: Person, session_id: str, rule: Any, turn_id: str, verb: str,
-        key: str | None, asked: list[Any],
+        key: str | None, asked: list[Any], attached: Attached,
     ) -> dict[str, Any]:  # fmt: skip
+        def before(conn: Any, found: Session) -> None:
+            parts.visible(person, found)
+            attached.find(conn, found)
+
         fault("message.before_commit")
         done = await self.journal.commit(
             session_id, rule, at=self.clock.now(), actor=person.actor, wake_at=self.clock.now(),
-            receipt=parts.receipt(person, verb, session_id, key, asked),
+            receipt=parts.receipt(person, verb, session_id, key, [*asked, *attached.asked]),
             answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
+            before=before, also=attached.spend,
         )  # fmt: skip
         fault("message.after_commit")
         return dict(done.answer)
@@ -227,8 +250,8 @@ class SessionVerbs(Verbs):
         )  # fmt: skip
 
 
-def _message(text: str) -> str:
-    if not text.strip():
+def _message(text: str, files: Sequence[Part] = ()) -> str:
+    if not text.strip() and not files:
         raise Invalid(
             "The message is empty.", code="message.empty", fields={"text": "Write something."}
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
+    FilePart,
     Message,
     ProposedCall,
     Provider,
@@ -21,7 +22,7 @@ from studio.core.providers.provider import (
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, context, models, replies, requests, skills, turn
 from studio.core.rules.session import Session
-from studio.core.store import policies
+from studio.core.store import files, policies
 from studio.core.talks import Talks
 from studio.core.tools import needs
 from studio.core.tools.tool import Offered
@@ -99,7 +100,7 @@ class Asking:
         self, session: Session, manifest: agents_rule.Manifest, offered: Offered, chosen: Chosen
     ) -> tuple[Request, str]:
         """The request, and its digest."""
-        said, talk = await self._talks.of(session)
+        said, talk = await self._talks.of(session, models.reads(chosen.model))
         request = Request(
             model=str(chosen.model.get("name", "")),
             instructions=skills.instructions(manifest.instructions, offered.skills),
@@ -119,13 +120,21 @@ class Asking:
         return request, digest
 
     async def _message(self, said: context.Said) -> Message:
+        """One message as a provider takes it, with the bytes of its files."""
         calls = tuple(
             ProposedCall(id=call.id, name=call.name, arguments=call.arguments)
             for call in said.calls
         )
+        parts = [
+            FilePart(
+                name=ref.name, media=ref.media,
+                data=await files.whole(self.driver.db, ref.hash, ref.size),
+            )
+            for ref in said.files
+        ]  # fmt: skip
         return Message(
             role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
-            failed=said.failed, state=await self._states.of(said.state),
+            failed=said.failed, state=await self._states.of(said.state), files=tuple(parts),
         )  # fmt: skip
 
     async def _think(

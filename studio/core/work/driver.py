@@ -30,6 +30,7 @@ from studio.core.work.outage import Outage
 from studio.core.work.sending import Sending
 
 Rule = Callable[[Session], Sequence[e.Event]]
+Look = Callable[[Any, Session], object]
 T = TypeVar("T")
 
 
@@ -78,11 +79,11 @@ class Driver:
         running = frozenset(hold.running)
         return lambda session: turn.advance(session, self.clock.now(), running).events
 
-    async def commit(self, hold: Hold, rule: Rule) -> Committed:
+    async def commit(self, hold: Hold, rule: Rule, before: Look | None = None) -> Committed:
         """Record what a rule says, if the session is still ours; outlasts a store that is away."""
         return await self.outage.outlast(
             lambda: self.journal.commit(
-                hold.lease.session_id, rule, at=self.clock.now(), fence=hold.lease
+                hold.lease.session_id, rule, at=self.clock.now(), fence=hold.lease, before=before
             ),
             ready=lambda: self.clock.monotonic() < hold.good_until,  # the heartbeat came through
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from studio.core.faults import fault
 from studio.core.rules import calls, contents, digests, turn
 from studio.core.rules import events as e
+from studio.core.rules.files import Given
 from studio.core.rules.session import Call, Session
 from studio.core.tools import platform
 from studio.core.tools.tool import (
@@ -21,6 +22,7 @@ from studio.core.tools.tool import (
     spec_for,
 )
 from studio.core.work.hold import Hold
+from studio.core.work.keeping import Keeping, Placed
 
 if TYPE_CHECKING:
     from studio.core.work.driver import Driver
@@ -41,6 +43,7 @@ class Sending:
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
+        self._keeping = Keeping(driver)
 
     async def send(self, hold: Hold, session: Session, sends: Iterable[turn.SendCall]) -> Session:
         """Record intent for every call that may go out, in one transaction, then send them."""
@@ -70,7 +73,7 @@ class Sending:
     ) -> "_Prepared":
         call = calls.current_call(session, send.effect_id)
         assert call is not None, "advance names calls of the turn in hand"
-        if call.tool in platform.TOOLS:
+        if call.tool in platform.STANDING:
             return _Prepared(send=send, call=call, now=self.driver.clock.now())
         tool = offered.tools.get(call.tool)
         arguments = await self.driver.value(call.arguments)
@@ -114,8 +117,11 @@ class Sending:
                 await self.driver.opening.used(used, tool.spec.name, started.effect_id)
                 came = await self._call(tool, arguments, kit)
             fault("call.before_outcome")
+            placed = Placed(came)
             await self.driver.commit(
-                hold, lambda s: calls.outcome(s, started.turn_id, started.effect_id, came)
+                hold,
+                lambda s: calls.outcome(s, started.turn_id, started.effect_id, placed.came),
+                placed.look,
             )
         finally:
             self.driver.feed.clear_progress(hold.lease.session_id, started.effect_id)
@@ -135,7 +141,10 @@ class Sending:
         spec = tool.spec
         try:
             async with asyncio.timeout(spec.timeout + 1.0):
-                return _came(await tool.call(arguments, kit))
+                if spec.name in platform.KEEPING:
+                    return await self._keeping.answer(tool, arguments, kit)
+                result = await tool.call(arguments, kit)
+                return _came(result, await self._keeping.kept(result.files, kit, spec.name))
         except ToolError as error:
             kept = contents.of(error.result) if error.result is not None else None
             unknown = error.maybe_ran and not spec.read_only
@@ -216,7 +225,7 @@ def _moved(then: e.Origin, spec: ToolSpec | None) -> str:
     return f" (its plugin {now.plugin} was {then.plugin_version} and is {now.plugin_version})"
 
 
-def _came(result: Result) -> calls.Outcome:
+def _came(result: Result, given: tuple[Given, ...]) -> calls.Outcome:
     if result.text is not None:
         content = contents.of_text(result.text, result.media)
     else:
@@ -224,4 +233,4 @@ def _came(result: Result) -> calls.Outcome:
     if content.size > RESULT_BYTES:
         words = f"It ran; its result has {content.size:,} bytes, and {RESULT_BYTES:,} are kept."
         return calls.Outcome(code="tool.too_large", message=words, failed=True)
-    return calls.Outcome(result=content)
+    return calls.Outcome(result=content, files=given)

@@ -16,7 +16,7 @@ from studio.core.tools.tool import Kit, Offered
 
 ROOT = Path(__file__).parents[3]
 STAND_IN = ["${python}", "-m", "tests.standins.mcp_server", "--mode"]
-PLATFORM = {"ask_person", "wait_until"}
+PLATFORM = {"ask_person", "wait_until", "save_artifact", "read_artifact"}
 
 
 def server(name: str = "s", mode: str = "plain", **more: Any) -> dict[str, Any]:

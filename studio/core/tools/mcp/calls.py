@@ -31,7 +31,7 @@ class McpTool:
         for last in (False, True):
             answer = await self._ask(arguments, kit, again=not last)
             if answer is not None:
-                return self._result(answer)
+                return self._result(answer, kit.effect_id)
             self._connection.drop()
         raise AssertionError("the last try answers or raises")
 
@@ -97,7 +97,7 @@ class McpTool:
         found: mcp_types.CallToolResult = answer
         return found
 
-    def _result(self, answer: "mcp_types.CallToolResult") -> Result:
+    def _result(self, answer: "mcp_types.CallToolResult", effect_id: str) -> Result:
         mask = self._connection.server.mask
         if answer.is_error:
             found = results.result(answer, mask)
@@ -106,7 +106,7 @@ class McpTool:
         schema = self.spec.output_schema
         if schema is not None:
             self._check(schema, answer)
-        return results.result(answer, mask)
+        return results.result(answer, mask, effect_id)
 
     def _check(self, schema: Mapping[str, Any], answer: "mcp_types.CallToolResult") -> None:
         value = answer.structured_content

@@ -1,12 +1,18 @@
-"""What an MCP tool gave back, as a result of ours: structured content first, then text, parts."""
+"""What an MCP tool gave back, as a result of ours: structured content first, then text, parts.
 
+Images, audio and the bytes of embedded resources are handed on as files; the value refers to the
+artifacts that they become.
+"""
+
+import base64
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from studio.core.masking import Mask
-from studio.core.rules import ids
+from studio.core.rules import files, ids
 from studio.core.tools import strict
-from studio.core.tools.tool import Result, ToolError
+from studio.core.tools.tool import Result, ResultFile, ToolError
 
 if TYPE_CHECKING:
     import mcp_types
@@ -14,19 +20,30 @@ if TYPE_CHECKING:
 LARGEST_RESULT = 8 * 1024 * 1024
 
 
-def result(answer: "mcp_types.CallToolResult", mask: Mask) -> Result:
-    """The result of a call that went well; ToolError when it cannot be kept."""
+def result(answer: "mcp_types.CallToolResult", mask: Mask, effect_id: str = "") -> Result:
+    """The result of a call; ToolError when it cannot be kept. Without a call no file is kept."""
     try:
-        found = _result(answer)
+        found = _result(answer, effect_id)
         strict.check(found.value)
     except strict.NotJson as wrong:
         raise ToolError("tool.bad_result", f"The result cannot be kept: {wrong}.") from None
     size = len(ids.canonical(found.value)) if found.text is None else len(found.text)
+    size += sum(len(file.data) for file in found.files)
     if size > LARGEST_RESULT:
         raise ToolError("tool.too_large", f"The result is larger than {LARGEST_RESULT:,} bytes.")
     if found.text is not None:
         return Result(text=mask.text(found.text), media=found.media)
-    return Result(value=mask.value(found.value))
+    kept = tuple(replace(file, data=_masked(file.data, mask)) for file in found.files)
+    return Result(value=mask.value(found.value), files=kept)
+
+
+def _masked(data: bytes, mask: Mask) -> bytes:
+    """The bytes of a file without secrets."""
+    made, begin = bytearray(), 0
+    for span in mask.spans(data):
+        made += data[begin : span.start] + f"[masked: {span.name}]".encode()
+        begin = span.end
+    return bytes(made) + data[begin:]
 
 
 def words(answer: "mcp_types.CallToolResult", mask: Mask) -> str:
@@ -36,15 +53,17 @@ def words(answer: "mcp_types.CallToolResult", mask: Mask) -> str:
     return mask.text(said) or "The tool says that it failed, and not why."
 
 
-def _result(answer: "mcp_types.CallToolResult") -> Result:
-    if answer.structured_content is not None:
-        return Result(value=answer.structured_content)
+def _result(answer: "mcp_types.CallToolResult", effect_id: str) -> Result:
     blocks = answer.content
+    found = list[ResultFile]()
+    parts = [_part(block, found, effect_id) for block in blocks]
+    if answer.structured_content is not None:
+        return Result(value=answer.structured_content, files=tuple(found))
     if not blocks:
         return Result(value=None)
     if all(block.type == "text" for block in blocks):
         return _of_text("\n\n".join(block.text for block in blocks if block.type == "text"))
-    return Result(value=[_part(block) for block in blocks])
+    return Result(value=parts, files=tuple(found))
 
 
 def _of_text(text: str) -> Result:
@@ -57,19 +76,34 @@ def _of_text(text: str) -> Result:
     return Result(text=text, media="text/plain")
 
 
-def _part(block: Any) -> dict[str, Any]:
+def _part(block: Any, found: list[ResultFile], effect_id: str) -> dict[str, Any]:
     kind = block.type
     if kind == "text":
         return {"type": "text", "text": block.text}
     elif kind in {"image", "audio"}:
-        return {"type": kind, "media": block.mime_type, "base64": block.data}
+        return {"type": kind, **_file(block.data, block.mime_type, "", found, effect_id)}
     elif kind == "resource":
-        return {"type": "resource", **_resource(block.resource)}
-    found: dict[str, Any] = json.loads(block.model_dump_json(by_alias=True, exclude_none=True))
-    return found
+        return {"type": "resource", **_resource(block.resource, found, effect_id)}
+    made: dict[str, Any] = json.loads(block.model_dump_json(by_alias=True, exclude_none=True))
+    return made
 
 
-def _resource(resource: Any) -> dict[str, Any]:
-    found = {"uri": str(resource.uri), "media": resource.mime_type}
-    text = getattr(resource, "text", None)
-    return {**found, **({"text": text} if text is not None else {"base64": resource.blob})}
+def _resource(resource: Any, found: list[ResultFile], effect_id: str) -> dict[str, Any]:
+    uri, text = str(resource.uri), getattr(resource, "text", None)
+    if text is not None:
+        return {"uri": uri, "media": resource.mime_type, "text": text}
+    name = uri.partition("?")[0].rpartition("/")[2]
+    return {"uri": uri, **_file(resource.blob, resource.mime_type or "", name, found, effect_id)}
+
+
+def _file(
+    encoded: str, media: str, name: str, found: list[ResultFile], effect_id: str
+) -> dict[str, Any]:  # fmt: skip
+    """Bytes out of the way, and what stands in their place."""
+    try:
+        data = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        raise ToolError("tool.bad_result", "The result has a file that is not base64.") from None
+    found.append(ResultFile(data=data, media=media, name=name))
+    kept = {"artifact": files.artifact_of_call(effect_id, len(found))} if effect_id else {}
+    return {"media": media, "bytes": len(data), **kept}

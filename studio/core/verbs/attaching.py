@@ -1,0 +1,86 @@
+"""Attaching: the files of a message, found and judged in the transaction that accepts it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from studio.core.rules import files, models
+from studio.core.rules.access import Person
+from studio.core.rules.errors import Invalid
+from studio.core.rules.events import Fact, FileRef
+from studio.core.rules.files import FileLimits, Given, Part
+from studio.core.rules.session import Session
+from studio.core.store import agents, artifacts, uploads
+from studio.core.store import files as kept
+
+
+@dataclass
+class Attached:
+    """The parts of one message. `given` is what was found for them."""
+
+    person: Person
+    parts: Sequence[Part]
+    limits: FileLimits
+    agent: tuple[str, int] | None = None  # of a session that has not begun yet
+    given: list[Given] = field(default_factory=list)
+
+    def find(self, conn: sa.Connection, session: Session) -> None:
+        """Find every part and hold it against what the model reads; one refusal for all."""
+        if not self.parts:
+            return
+        if len(self.parts) > files.PARTS:
+            words = f"{len(self.parts)} files are attached; {files.PARTS} are allowed."
+            raise Invalid(words, code="message.parts", fields={"files": words})
+        faults: dict[str, str] = {}
+        self.given = []
+        for number, part in enumerate(self.parts):
+            found = self._one(conn, session, part)
+            if found is None or not kept.has(conn, found.ref.hash):
+                faults[f"files.{number}"] = _missing(part)
+            else:
+                self.given.append(found)
+        if faults:
+            words = next(iter(faults.values()))
+            raise Invalid(f"The message was not sent. {words}", code="file.missing", fields=faults)
+        reads = models.reads(self._model(conn, session))
+        if refused := files.refused(self.given, reads, self.limits):
+            raise files.refusal(refused)
+
+    def spend(self, conn: sa.Connection, _session: Session, made: Sequence[Fact]) -> None:
+        """The uploads are artifacts now."""
+        for part in self.parts if made else ():
+            if part.upload_id:
+                uploads.drop(conn, self.person.actor, part.upload_id)
+
+    @property
+    def asked(self) -> list[list[object]]:
+        """What a receipt remembers of the parts."""
+        return [[part.upload_id, part.artifact_id, part.version] for part in self.parts]
+
+    def _one(self, conn: sa.Connection, session: Session, part: Part) -> Given | None:
+        if not part.upload_id:
+            return artifacts.find(conn, session.id, part.artifact_id, part.version)
+        artifact_id = files.artifact_of(part.upload_id)
+        upload = uploads.get(conn, self.person.actor, part.upload_id)
+        if upload is None:  # perhaps an earlier message of this session carried it
+            return artifacts.find(conn, session.id, artifact_id, 1)
+        found = upload.found
+        ref = FileRef(
+            artifact_id=artifact_id, version=1, name=upload.name, media=found.media,
+            size=found.size, hash=found.hash,
+        )  # fmt: skip
+        return Given(ref=ref, found=found, is_new=True, source="upload", by=self.person.id)
+
+    def _model(self, conn: sa.Connection, session: Session) -> dict[str, object]:
+        name, version = self.agent or (session.agent, session.agent_version)
+        agent = agents.get(conn, name, version)
+        assert agent is not None, "a session is pinned to a version that exists"
+        return dict(agent.manifest.get("model", {}))
+
+
+def _missing(part: Part) -> str:
+    if part.upload_id:
+        return "An attached file is no longer here: it was not sent for a day. Attach it again."
+    version = f" in version {part.version}" if part.version else ""
+    return f"This session has no artifact {part.artifact_id[:80]}{version}."
