@@ -61,7 +61,7 @@ async def offered(tmp_path) -> AsyncIterator[Callable[..., Any]]:
 
 def kit(seconds: float = 20, progress: Any = lambda *_: None) -> Kit:
     return Kit(
-        key=KEY, deadline=time.monotonic() + seconds, session_id="s", effect_id="e",
+        key=KEY, deadline=time.monotonic() + seconds, session_id="s", effect_id="eff_01e1",
         traceparent=TRACE, progress=progress,
     )  # fmt: skip
 
@@ -116,9 +116,11 @@ async def test_a_good_server_answers_in_every_form(good):
     assert (await call(good, "add", {"a": 1, "b": 2})).value == {"sum": 3}
     assert (await call(good, "say", {"text": "ahoj"})).text == "ahoj"
     assert (await call(good, "do_it_now")).value == {"called": "do it!/now"}
-    assert (await call(good, "parts")).value == [
+    parts = await call(good, "parts")
+    assert [(file.media, file.data) for file in parts.files] == [("image/png", b"\0\0\0")]
+    assert parts.value == [
         {"type": "text", "text": "a picture"},
-        {"type": "image", "media": "image/png", "base64": "AAAA"},
+        {"type": "image", "media": "image/png", "bytes": 3, "artifact": "art_01e1p1"},
         {"type": "resource", "uri": "file:///a.txt", "media": "text/plain", "text": "inside"},
     ]
 
