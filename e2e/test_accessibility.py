@@ -31,6 +31,23 @@ from e2e.studio import Studio, until
 # Colours and widths are looked at in every look; what is the same in two of them, in the other two.
 LOOKS = [("light", 1280, True), ("dark", 1280, False), ("dark", 390, True), ("light", 390, False)]
 DRAWN = ["color-contrast", "scrollable-region-focusable", "target-size", "link-in-text-block"]
+# What is scrolled under a bar that stays in sight is covered, and rightly: each look begins above.
+TOP = """
+async () => {
+  const drawn = () => new Promise(requestAnimationFrame);
+  await drawn(); await drawn();
+  scrollTo(0, 0);
+  await drawn();
+}
+"""
+# Links in a line of prose are larger than the line; all else takes its room.
+SMALL = """
+() => [...document.querySelectorAll('a[href], button, summary, select, textarea, input')]
+  .filter((node) => node.type !== 'hidden' && node.getClientRects().length)
+  .filter((node) => !node.matches('.skip, .visually-hidden, .tick, [type=checkbox], [type=radio]'))
+  .filter((node) => node.getBoundingClientRect().height < 23.5)
+  .map((node) => node.outerHTML.slice(0, 160))
+"""
 RUN = """
 async (rules) => {
   const only = rules ? { runOnly: { type: 'rule', values: rules } } : {};
@@ -49,6 +66,9 @@ def is_accessible(page: Page) -> None:
     for scheme, width, whole in LOOKS:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(TOP)
+        small = page.evaluate(SMALL)
+        assert small == [], f"{page.url} {scheme} {width}: {json.dumps(small, indent=1)}"
         broken = page.evaluate(RUN, None if whole else DRAWN)
         assert broken == [], f"{page.url} {scheme} {width}: {json.dumps(broken, indent=1)}"
         fits(page)

@@ -356,6 +356,15 @@ class Reader:
         """The position of the store's newest fact."""
         return await self._read(health.position)
 
+    async def waits_changed(self, after: int) -> tuple[int, bool]:
+        """The newest position, and whether a card may have changed between `after` and it."""
+
+        def look(conn: sa.Connection) -> tuple[int, bool]:
+            newest = health.position(conn)
+            return newest, newest > after and waits.changed(conn, after, newest)
+
+        return await self._read(look)
+
     async def health(self) -> dict[str, Any]:
         """How the store does, in figures (see `projections.health`)."""
         return await health.figures(self._db, self._clock.now(), self._data)

@@ -231,7 +231,6 @@ class ListTopic(Topic):
         self.region = region
         self.pace = self.quick
         self._seen: Any = None
-        self._at = -1
         self._told: deque[float] = deque(maxlen=OFTEN)
 
     async def open(self) -> None:
@@ -266,22 +265,17 @@ class ListTopic(Topic):
 
 
 class ApprovalsTopic(ListTopic):
-    """The list of waits: it changes when one opens or closes, or gets one approval of two."""
+    """The waits, on whatever page: told when a fact changed one, however long their list is."""
 
     async def news(self) -> list[Chunk]:
-        """Nothing while nothing was recorded: drafts ring the bell too."""
-        before, self._at = self._at, await self.reader.position()
-        return [] if before == self._at else await super().news()
-
-    async def _sign(self) -> Any:
-        """What would differ: the counts, the oldest open, the newest closed."""
-        oldest = await self.reader.waits(LOOKER, limit=50)
-        newest = await self.reader.waits(LOOKER, state="closed", limit=3)
-        return (
-            await self.reader.pending(LOOKER),
-            [(wait.id, wait.approved_by) for wait in oldest.items],
-            [(wait.id, wait.closed) for wait in newest.items],
-        )
+        """A word to look again, when a wait opened, closed or got one approval of two, or when
+        something came of the call of a card.
+        """
+        self._seen, is_changed = await self.reader.waits_changed(self._seen)
+        if not is_changed:
+            return []
+        self._slow_down()
+        return [batch("", {self.region}, seq=self._seen)]
 
 
 TOPICS = {

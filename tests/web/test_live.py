@@ -326,6 +326,54 @@ async def test_the_list_of_approvals_is_left_alone_by_other_facts(
         assert len(heard) == 1
 
 
+async def test_a_first_approval_of_two_is_told_however_far_down_its_call_waits(
+    studio: Studio, secret: str
+) -> None:
+    for _ in range(60):
+        session_id, _effect_id, wait_id = await studio.story.held()
+    async with listening(studio, secret, ("approvals", "approvals")) as ear:
+        await ear.live()
+
+        await studio.story.decide(session_id, wait_id, "approve", closes=False)
+
+        (heard,) = await ear.until(lambda m: m.event == "look:approvals")
+        assert int(heard.id or 0) == await studio.reader.position()
+
+
+async def test_what_is_told_of_waits_costs_what_is_new(studio: Studio) -> None:
+    session_id, _effect_id, wait_id = await studio.story.held()
+    position, _is_changed = await studio.reader.waits_changed(0)
+    await studio.story.message(await studio.story.session())
+
+    quiet = await studio.reader.waits_changed(position)
+    await studio.story.decide(session_id, wait_id, "approve")
+    moved = await studio.reader.waits_changed(quiet[0])
+
+    assert (quiet, moved) == ((position + 3, False), (position + 4, True))
+    assert await studio.reader.waits_changed(moved[0]) == (moved[0], False)
+
+
+async def test_what_comes_of_an_approved_call_is_told(studio: Studio) -> None:
+    session_id, effect_id, wait_id = await studio.story.held()
+    await studio.story.decide(session_id, wait_id, "approve")
+    position = await studio.reader.position()
+
+    await studio.story.run(session_id, effect_id)
+
+    assert await studio.reader.waits_changed(position) == (position + 2, True)
+
+
+async def test_a_call_without_a_card_is_no_change_of_cards(studio: Studio) -> None:
+    session_id = await studio.story.session()
+    await studio.story.message(session_id)
+    position = await studio.reader.position()
+
+    (effect_id,) = await studio.story.reply(session_id, "I look.", {"tool": "look"})
+    await studio.story.run(session_id, effect_id)
+
+    assert (await studio.reader.waits_changed(position))[1] is False
+
+
 async def test_a_beat_says_that_it_lives(studio: Studio, secret: str) -> None:
     session_id = await studio.story.session()
 

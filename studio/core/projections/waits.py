@@ -19,6 +19,8 @@ from studio.core.store import tables
 KINDS = ("approval", "question", "uncertain", "timer")
 FOR_PEOPLE = ("approval", "question", "uncertain")
 STATES = ("open", "closed")
+CHANGES = ("wait.opened", "decision.recorded", "agent.saved")  # and what comes of its call
+GAP = 5_000  # positions; behind a larger gap there will be some change
 WORDS = 500  # characters of a prompt or reason in a list
 STEP = 7 * 86_400_000  # ms of closed waits a search looks through between two looks at the clock
 
@@ -133,6 +135,20 @@ def count(conn: sa.Connection, person: Person) -> Counted:
         ),
         oldest=min((opened for _, opened in found.values()), default=None),
     )  # fmt: skip
+
+
+def changed(conn: sa.Connection, after: int, newest: int) -> bool:
+    """Whether a fact behind a position may have changed a card, however far down its list.
+
+    It looks at each new fact once, so it costs what is new and not what waits.
+    """
+    if newest - after > GAP:
+        return True
+    c = tables.events.c
+    has_card = sa.select(1).where(w.effect_id == c.effect_id).exists()
+    shows = sa.or_(c.type.in_(CHANGES), sa.and_(c.type.like("call.%"), has_card))
+    behind = sa.select(1).where(c.position > after, shows).limit(1)
+    return conn.execute(behind).first() is not None
 
 
 # The list -----------------------------------------------------------------------------------------
