@@ -44,7 +44,7 @@ async () => {
 SMALL = """
 () => [...document.querySelectorAll('a[href], button, summary, select, textarea, input')]
   .filter((node) => node.type !== 'hidden' && node.getClientRects().length)
-  .filter((node) => !node.matches('.skip, .visually-hidden, .tick, [type=checkbox], [type=radio]'))
+  .filter((node) => !node.matches('.skip, .visually-hidden, [type=checkbox], [type=radio]'))
   .filter((node) => node.getBoundingClientRect().height < 23.5)
   .map((node) => node.outerHTML.slice(0, 160))
 """

@@ -46,6 +46,23 @@ def test_one_signs_in_and_out(studio: Studio, context: Open) -> None:
     expect(page).to_have_url(re.compile("/sign-in"))
 
 
+def test_a_message_that_is_too_long_comes_back_whole(studio: Studio, sign_in: SignIn) -> None:
+    page = plain(sign_in, studio)
+    session_id = begin(studio, "say ready")
+    ends(studio, session_id)
+    page.goto(f"{studio.url}/sessions/{session_id}")
+    long = "x" * (1024 * 1024 + 1)
+    page.get_by_label("Message to").fill(long)
+
+    page.get_by_role("button", name="Send").click()
+
+    expect(page.locator("#composer")).to_contain_text("1,048,577 bytes; 1,048,576 are allowed")
+    assert page.get_by_label("Message to").input_value() == long
+    page.get_by_label("Message to").fill("say shorter")
+    page.get_by_role("button", name="Send").click()
+    until(lambda: types(studio, session_id).count("turn.completed") == 2, what="the second turn")
+
+
 def test_a_call_is_approved_in_the_inbox(studio: Studio, sign_in: SignIn) -> None:
     nothing_waits(studio)
     page = plain(sign_in, studio)

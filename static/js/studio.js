@@ -270,10 +270,6 @@
     const press = event.target.closest("[data-theme-switch], [data-help], [data-jump], [data-dismiss], [data-copy]");
     for (const name in press?.dataset) PRESSES[name]?.(press);
   });
-  on("change", ({ target }) => {
-    if (target.matches("[data-tick-all]")) for (const box of all("[data-tick]:enabled")) box.checked = target.checked;
-    if (target.matches("[data-tick], [data-tick-all]")) put(one("[data-ticked]"), `${all("[data-tick]:checked").length}`);
-  });
   addEventListener("toggle", ({ target }) => {
     if (target.open && target.matches("details.card__more")) one("textarea, input:not([type=hidden])", target)?.focus();
   }, true);
@@ -310,7 +306,6 @@
   const KEYS = {
     j: () => move(1), k: () => move(-1), g: () => { leap = Date.now(); },
     "/": () => one("[data-search]")?.focus(), "?": () => PRESSES.help(),
-    x: () => one("[data-tick]", row() ?? document.createElement("i"))?.click(),
   };
   on("focusin", ({ target }) => { const at = target.closest("[data-row]"); if (at) place = rows().indexOf(at); });
   on("keydown", event => {

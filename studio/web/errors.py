@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from studio.core.rules import errors as e
 from studio.web import render
+from studio.web.visit import WRITING_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +139,7 @@ async def _typed(request: Request) -> tuple[tuple[str, str], ...]:
     if request.method != "POST":
         return ()
     try:
-        form = await request.form(max_files=0)
+        form = await request.form(max_files=0, max_part_size=WRITING_BYTES)
     except (HTTPException, e.StudioError, ClientDisconnect):
         return ()
     return tuple(

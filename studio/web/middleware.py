@@ -4,6 +4,7 @@ Headers that keep a browser strict, the names we answer to, the size of a body, 
 come from, and who is asking.
 """
 
+import re
 import secrets
 from urllib.parse import quote, urlsplit
 
@@ -17,11 +18,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from studio.core.rules.errors import Denied, TooLarge, Unknown
 from studio.web import auth, errors
 from studio.web.auth import WebSettings
+from studio.web.visit import WRITING_BYTES
 
 OPEN = ("/sign-in", "/static", "/favicon.ico")  # all that is answered without a sign-in
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_BYTES = 1024 * 1024
 DRAIN_BYTES = 8 * BODY_BYTES
+WRITING = re.compile(r"/sessions(/[^/]+/(messages|preview|stop))?")  # where a person writes
 
 PERMISSIONS = ", ".join(
     f"{name}=()"
@@ -136,7 +139,11 @@ class KnownHosts:
 
 
 class BoundedBodies:
-    """Refuse a body over the limit while it is still arriving."""
+    """Refuse a body over the limit while it is still arriving.
+
+    Where a person writes the limit is wider than what is taken, and the page itself refuses: it
+    gives the text back.
+    """
 
     def __init__(self, app: ASGIApp, *, limit: int = BODY_BYTES) -> None:
         self.app, self.limit = app, limit
@@ -146,18 +153,19 @@ class BoundedBodies:
             await self.app(scope, receive, send)
             return
         declared = Headers(scope=scope).get("content-length", "0")
+        limit = WRITING_BYTES if WRITING.fullmatch(scope["path"]) else self.limit
         taken = 0
 
         async def bounded() -> Message:
             nonlocal taken
-            if declared.isdigit() and int(declared) > self.limit:
+            if declared.isdigit() and int(declared) > limit:
                 await self._drain(receive)
-                raise self._refusal()
+                raise _too_large(limit)
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > self.limit:
+            if taken > limit:
                 await self._drain(receive)
-                raise self._refusal()
+                raise _too_large(limit)
             return message
 
         await self.app(scope, bounded, send)
@@ -170,14 +178,6 @@ class BoundedBodies:
             taken += len(message.get("body", b""))
             if message["type"] != "http.request" or not message.get("more_body"):
                 return
-
-    def _refusal(self) -> TooLarge:
-        return TooLarge(
-            f"This is more than {self.limit // 1024:,} KiB, the most that one request may carry. "
-            "Nothing was changed. Send less, or in parts.",
-            code="request.too_large",
-            details={"limit": self.limit},
-        )
 
 
 class OwnOrigin:
@@ -259,6 +259,15 @@ async def _ask_to_sign_in(request: Request) -> Response:
 
 def _is_open(path: str) -> bool:
     return any(path == prefix or path.startswith(prefix + "/") for prefix in OPEN)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(
+        f"This is more than {limit // 1024:,} KiB, the most that one request may carry. "
+        "Nothing was changed. Go back: what you typed is there. Send less, or in parts.",
+        code="request.too_large",
+        details={"limit": limit},
+    )
 
 
 def _plain(words: str, status: int) -> Response:

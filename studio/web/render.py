@@ -32,6 +32,7 @@ class Frame:
     person_role: str = ""
     live_url: str | None = None
     banner: str = ""
+    has_demo: bool = False
     version: str = __version__
 
 
@@ -51,6 +52,7 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
         person_role=person.role,
         live_url=live or "/live/pending",
         banner=await reader.trouble(),
+        has_demo=request.app.state.demo is not None,
     )
 
 

@@ -10,6 +10,10 @@ from studio.core.reader import Reader
 from studio.core.rules.access import RANK, Person
 from studio.core.runtime import Runtime
 
+# A message may have 1 MiB. A form may carry that of any script (three letters a byte) and more than
+# is taken, so that a message that is too long goes back to its writer, whole.
+WRITING_BYTES = 8 * 1024 * 1024
+
 
 def person(request: Request) -> Person:
     """Who asks. The middleware let nobody else through."""
@@ -40,8 +44,8 @@ def is_swap(request: Request) -> bool:
 
 
 async def typed(request: Request) -> FormData:
-    """The form as it was sent."""
-    return await request.form(max_files=0, max_fields=2_000)
+    """The form as it was sent; the middleware has bounded its size."""
+    return await request.form(max_files=0, max_fields=2_000, max_part_size=WRITING_BYTES)
 
 
 def text(form: FormData, name: str) -> str:

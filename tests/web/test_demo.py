@@ -23,6 +23,17 @@ async def test_without_a_demo_there_is_no_page(alice: Visitor) -> None:
     assert "There is no demo in this studio" in page.text
 
 
+async def test_the_way_to_the_demo_is_shown_where_there_is_one(
+    studio: Studio, alice: Visitor
+) -> None:
+    without = await alice.open("/sessions")
+    studio.app.state.demo = FakeDemo()
+    with_one = await alice.open("/sessions")
+
+    assert [len(page.all("a", href="/demo")) for page in (without, with_one)] == [0, 1]
+    assert ["Go to Demo" in page.text for page in (without, with_one)] == [False, True]
+
+
 async def test_what_arrived_is_shown_once(studio: Studio, alice: Visitor) -> None:
     studio.app.state.demo = FakeDemo()
 

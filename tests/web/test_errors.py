@@ -49,7 +49,7 @@ async def test_a_part_of_a_page_gets_a_notice(alice: Visitor) -> None:
 
 
 async def test_a_method_that_is_not_taken_says_so(alice: Visitor) -> None:
-    answer = await alice.post("/agents")
+    answer = await alice.post("/approvals")
 
     assert answer.status_code == 405
     assert "Nothing was changed" in answer.text

@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from studio.web.middleware import BODY_BYTES, HEADERS
 from studio.web.routes import routes
+from studio.web.visit import WRITING_BYTES
 from tests.web import html
 from tests.web.conftest import BASE, Studio, Visitor
 
@@ -91,12 +92,22 @@ async def test_two_hosts_are_none(guest: Visitor) -> None:
 
 
 async def test_a_body_over_the_limit_is_refused_in_words(studio: Studio, alice: Visitor) -> None:
-    session_id = await studio.story.session()
+    _session, _effect, wait_id = await studio.story.held()
 
-    answer = await alice.post(f"/sessions/{session_id}/messages", {"text": "x" * BODY_BYTES})
+    answer = await alice.post(f"/approvals/{wait_id}/decision", {"reason": "x" * BODY_BYTES})
 
     assert answer.status_code == 413
     assert "more than 1,024 KiB" in answer.text
+
+
+async def test_where_a_person_writes_there_is_an_end_too(studio: Studio, alice: Visitor) -> None:
+    session_id = await studio.story.session()
+
+    answer = await alice.post(f"/sessions/{session_id}/messages", {"text": "x" * WRITING_BYTES})
+
+    assert answer.status_code == 413
+    assert "more than 8,192 KiB" in answer.text
+    assert "Go back: what you typed is there" in answer.text
 
 
 async def test_a_body_that_does_not_say_its_size_is_counted(studio: Studio, alice: Visitor) -> None:
@@ -105,7 +116,7 @@ async def test_a_body_that_does_not_say_its_size_is_counted(studio: Studio, alic
     async def endless() -> AsyncIterator[bytes]:
         yield b"text="
         for _ in range(40):
-            yield b"x" * 64 * 1024
+            yield b"x" * 256 * 1024
 
     answer = await alice.http.post(
         f"/sessions/{session_id}/messages", content=endless(),

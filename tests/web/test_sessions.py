@@ -1,5 +1,7 @@
 """The session pages: the list, a new one, one of them, its composer, and who may see what."""
 
+import pytest
+
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
 
@@ -60,6 +62,57 @@ async def test_a_refused_start_keeps_what_was_typed(studio: Studio, alice: Visit
     assert answer.status_code == 404
     assert page.form("/sessions").fields()["message"] == "My words"
     assert "There is no agent named nobody" in page.one(id="main").one(role="alert").text
+
+
+LONG = "ж" * (512 * 1024) + "!"  # one byte more than 1 MiB, and three times as much in a form
+
+
+async def test_a_first_message_that_is_too_long_comes_back_whole(alice: Visitor) -> None:
+    form = (await alice.open("/sessions/new")).form("/sessions")
+
+    answer = await alice.press(form, message=LONG, title="My title", private="true")
+
+    kept = html.read(answer.text).form("/sessions").fields()
+    assert answer.status_code == 413
+    assert (kept["message"], kept["title"], kept["private"]) == (LONG, "My title", "true")
+    assert "1,048,577 bytes; 1,048,576 are allowed" in answer.text
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX_Request": "true"}], ids=["page", "swap"])
+async def test_a_message_that_is_too_long_comes_back_whole(
+    studio: Studio, alice: Visitor, headers: dict[str, str]
+) -> None:
+    session_id = await studio.story.session()
+    sent = {"text": LONG, "key": "k"}
+
+    answer = await alice.post(f"/sessions/{session_id}/messages", sent, **headers)
+
+    kept = html.read(answer.text).form("/messages").fields()
+    assert answer.status_code == 413
+    assert kept["text"] == LONG
+    assert "1,048,577 bytes; 1,048,576 are allowed" in answer.text
+    assert (await studio.reader.session(alice.person, session_id)).row.status == "idle"
+
+
+async def test_a_message_of_any_script_may_have_all_it_is_allowed(
+    studio: Studio, alice: Visitor
+) -> None:
+    session_id = await studio.story.session()
+
+    answer = await alice.post(f"/sessions/{session_id}/messages", {"text": LONG[:-1]})
+
+    assert answer.status_code == 303
+
+
+async def test_stopping_a_turn_keeps_what_is_written_however_long(
+    studio: Studio, alice: Visitor
+) -> None:
+    session_id = await studio.story.session()
+    await studio.story.message(session_id)
+
+    answer = await alice.post(f"/sessions/{session_id}/stop", {"text": LONG}, HX_Request="true")
+
+    assert html.read(answer.text).form("/messages").fields()["text"] == LONG
 
 
 async def test_a_viewer_is_offered_nothing_that_acts(studio: Studio, charlie: Visitor) -> None:
