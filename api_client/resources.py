@@ -107,6 +107,7 @@ class Sessions(Resource):
     call = Verb(sessions.call)
     send = Verb(sessions.send)
     preview = Verb(sessions.preview)
+    trace = Verb(sessions.trace)
     deny_and_send = Verb(sessions.deny_and_send)
     cancel = Verb(sessions.cancel)
 
@@ -183,6 +184,7 @@ class AsyncSessions(AsyncResource):
     call = AsyncVerb(sessions.call)
     send = AsyncVerb(sessions.send)
     preview = AsyncVerb(sessions.preview)
+    trace = AsyncVerb(sessions.trace)
     deny_and_send = AsyncVerb(sessions.deny_and_send)
     cancel = AsyncVerb(sessions.cancel)
 

@@ -11,6 +11,7 @@ from api_client.shapes import (
     SessionDetail,
     Started,
     Stopped,
+    Trace,
 )
 
 
@@ -56,6 +57,11 @@ def call(session_id: str, call_id: str) -> Call[CallRow]:
 def send(session_id: str, text: str, *, key: str | None = None) -> Call[Sent]:
     """Send a message; it opens a turn."""
     return keyed(f"{_path(session_id)}/messages", given(text=text), key)
+
+
+def trace(session_id: str, turn: str | int) -> Call[Trace]:
+    """A turn, by its number or id, as spans in OTLP's JSON."""
+    return get(f"{_path(session_id)}/turns/{part(str(turn))}/trace")
 
 
 def preview(session_id: str, text: str) -> Call[Preview]:

@@ -101,7 +101,8 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
                 seals=seals,
             ),
             reader=Reader(
-                db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals
+                db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals,
+                trace_key=tokens.trace_key,
             ),
             seals=seals,
         )  # fmt: skip

@@ -38,6 +38,7 @@ from api_client.shapes.sessions import (
     SessionDetail,
     Started,
     Stopped,
+    Trace,
     Turn,
 )
 from api_client.shapes.usage import LostAttempt, Usage, UsageRow
@@ -89,6 +90,7 @@ __all__ = [
     "Started",
     "Stopped",
     "Tool",
+    "Trace",
     "Tried",
     "Turn",
     "Usage",

@@ -89,6 +89,12 @@ class Sent(TypedDict):
     turn_id: str
 
 
+class Trace(TypedDict):
+    """A turn as spans, in OTLP's JSON."""
+
+    resourceSpans: list[dict[str, Any]]
+
+
 class PreviewMessage(TypedDict):
     """One message of the talk, as the model would read it."""
 

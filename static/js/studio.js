@@ -244,6 +244,11 @@
   };
   on("htmx:before:settle", settled);
   on("htmx:after:swap", () => announce(true));
+  /* on a phone what was asked for stands below what was pressed */
+  on("htmx:finally:request", event => {
+    const lead = event.detail.ctx.sourceElement?.dataset?.leads;
+    if (lead && matchMedia("(max-width: 47.5rem)").matches) document.getElementById(lead)?.scrollIntoView({ block: "nearest" });
+  });
 
   /* ---- typed text is never lost ---- */
   const dirty = new Set(), slot = field => `keep ${location.pathname} ${field.name}`;

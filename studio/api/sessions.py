@@ -4,11 +4,13 @@ from typing import Any
 
 from starlette.responses import Response
 
+from studio import __version__
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import stream
 from studio.api.endpoint import Answer, Ask, Endpoint, Link, wants_stream
 from studio.core.reader import CallRow
+from studio.core.rules import conventions
 from studio.core.rules.errors import NotFound
 
 
@@ -78,6 +80,12 @@ async def send(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Sent:
     """Send a message."""
     sent = await ask.runtime.send_message(ask.person, ask.part("id"), ask.body.text, key=ask.key)
     return a.take(a.Sent, sent)
+
+
+async def trace(ask: Ask[b.NoQuery, b.NoBody]) -> a.Trace:
+    """A turn as spans."""
+    found = await ask.reader.trace(ask.person, ask.part("id"), ask.part("turn"))
+    return a.Trace(**conventions.otlp(found, version=__version__))
 
 
 async def preview(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Preview:
@@ -161,6 +169,11 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
         name="send_message", method="POST", path="/sessions/{id}/messages", call=send,
         gives=a.Sent, status=202, body=b.NewMessage, keyed=True, errors=(409,),
         says="Send a message; it opens a turn.",
+    ),
+    Endpoint(
+        name="show_trace", method="GET", path="/sessions/{id}/turns/{turn}/trace", call=trace,
+        gives=a.Trace,
+        says="Read a turn, by its number or id, as OpenTelemetry spans (OTLP's JSON).",
     ),
     Endpoint(
         name="preview_message", method="POST", path="/sessions/{id}/preview", call=preview,

@@ -32,6 +32,7 @@ from studio.core.projections import (
     session,
     sessions,
     timeline,
+    traces,
     usage,
     waits,
 )
@@ -62,6 +63,7 @@ from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
+from studio.core.rules.spans import Trace
 from studio.core.sealing import KeyFile
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
@@ -93,10 +95,11 @@ class Reader:
 
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, clock: Clock, data: Path,
-        seals: KeyFile | None = None,
+        seals: KeyFile | None = None, trace_key: bytes = b"",
     ) -> None:  # fmt: skip
         self._db, self._journal, self._feed = db, journal, feed
         self._clock, self._data, self._seals = clock, data, seals
+        self._trace_key = trace_key
 
     # What needs a person ----------------------------------------------------------------------
 
@@ -200,6 +203,14 @@ class Reader:
     async def call(self, person: Person, effect_id: str) -> CallRow:
         """One effect with its contents."""
         return await self._read(lambda conn: calls.one(conn, person, effect_id), effect_id)
+
+    async def trace(self, person: Person, session_id: str, turn: str) -> Trace:
+        """A turn (by its number or id) as spans: where its time went. Also while it is in hand."""
+        now, key = self._clock.now(), self._trace_key
+        return await self._read(
+            lambda conn: traces.of_turn(conn, person, session_id, turn, key=key, now=now),
+            session_id, turn,
+        )  # fmt: skip
 
     async def events(
         self, person: Person, session_id: str, *, after: int = 0, limit: int = 200

@@ -28,12 +28,16 @@ class DecisionToken:
 
 
 class Tokens:
-    """Makes and reads signed tokens. `key` is at least 32 random bytes."""
+    """Makes and reads signed tokens. `key` is at least 32 random bytes.
+
+    `trace_key` is derived from it, for the ids of traces.
+    """
 
     def __init__(self, key: bytes) -> None:
         self._links = _signer(key, "sign-in link")
         self._forms = _signer(key, "decision form")
         self._cookies = _signer(key, "cookie")
+        self.trace_key = hashlib.sha256(b"ids of traces" + key).digest()
 
     def link(self, person: str, role: Role) -> str:
         """A sign-in token: 256 bits of chance, good for two minutes, once."""

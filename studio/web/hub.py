@@ -193,7 +193,7 @@ class Hub:
     def _ring(self, grown: set[str]) -> None:
         """A session's own topic, and every list: any session may be in those."""
         for kind, topics in self._topics.items():
-            names = grown & topics.keys() if kind == "session" else topics.keys()
+            names = grown & topics.keys() if kind in ("session", "trace") else topics.keys()
             for name in names:
                 topics[name].bell.set()
 

@@ -30,6 +30,13 @@ async def session(request: Request) -> Response:
     return answer(request, ("session", view.row.id))
 
 
+async def trace(request: Request) -> Response:
+    """GET /live/trace/{session_id}."""
+    state = request.app.state
+    view = await state.reader.session(request.state.person, request.path_params["session_id"])
+    return answer(request, ("trace", view.row.id))
+
+
 async def approvals(request: Request) -> Response:
     """GET /live/approvals."""
     return answer(request, ("approvals", "approvals"))

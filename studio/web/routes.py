@@ -16,6 +16,7 @@ from studio.web.pages import (
     previews,
     secrets,
     sessions,
+    turns,
     usage,
 )
 
@@ -48,6 +49,7 @@ routes = [
     _post("/sessions/{session_id}/messages", sessions.send),
     _post("/sessions/{session_id}/preview", previews.show),
     _post("/sessions/{session_id}/stop", sessions.stop),
+    _get("/sessions/{session_id}/turns/{turn}", turns.show),
     _get("/calls/{effect_id}", calls.show),
     _get("/calls/{effect_id}/{part}", calls.download),
     _get("/agents", agents.index),
@@ -75,6 +77,7 @@ routes = [
     _get("/live/approvals", live.approvals),
     _get("/live/sessions", live.sessions),
     _get("/live/session/{session_id}", live.session),
+    _get("/live/trace/{session_id}", live.trace),
     _get("/live/pending", live.pending),
     _get("/sign-in", auth.ask),
     _get("/sign-in/{token}", auth.confirm),

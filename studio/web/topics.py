@@ -278,7 +278,20 @@ class ApprovalsTopic(ListTopic):
         return [batch("", {self.region}, seq=self._seen)]
 
 
+class TraceTopic(ListTopic):
+    """The trace of one session's turns: it changes with every fact of the session."""
+
+    def __init__(self, reader: Reader, session_id: str) -> None:
+        super().__init__(reader, "trace")
+        self.session_id = session_id
+
+    async def _sign(self) -> Any:
+        """The session's newest fact."""
+        return (await self.reader.session(LOOKER, self.session_id)).seq
+
+
 TOPICS = {
+    "trace": TraceTopic,
     "session": SessionTopic,
     "pending": PendingTopic,
     "health": HealthTopic,

@@ -197,8 +197,16 @@ async def test_what_is_somebody_elses_is_answered_as_what_never_was(studio: Stud
 
     for one in ABOUT_ONE:
         is_wait = one.path.startswith("/approvals")
-        theirs = {"id": wait["id" if is_wait else "session_id"], "call_id": wait["effect_id"]}
-        nobodys = {"id": f"wai_{never}" if is_wait else f"ses_{never}", "call_id": "eff_x"}
+        theirs = {
+            "id": wait["id" if is_wait else "session_id"],
+            "call_id": wait["effect_id"],
+            "turn": "1",
+        }
+        nobodys = {
+            "id": f"wai_{never}" if is_wait else f"ses_{never}",
+            "call_id": "eff_x",
+            "turn": "1",
+        }
 
         found = await asked(studio, one, "dora", **theirs)
         missing = await asked(studio, one, "dora", **nobodys)

@@ -44,6 +44,7 @@ from studio.api.answers.sessions import (
     Sessions,
     Started,
     Stopped,
+    Trace,
     Turn,
 )
 from studio.api.answers.usage import LostAttempt, Usage, UsageRow
@@ -99,6 +100,7 @@ __all__ = [
     "Started",
     "Stopped",
     "Tool",
+    "Trace",
     "Tried",
     "Turn",
     "Usage",

@@ -111,6 +111,13 @@ class Sent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trace:
+    """A turn as spans, in OTLP's JSON: ids in hex, times in nanoseconds as text."""
+
+    resourceSpans: tuple[dict[str, JSON], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class PreviewMessage:
     """One message of the talk, as the model would read it."""
 

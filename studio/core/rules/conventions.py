@@ -1,0 +1,115 @@
+"""What a span says of itself by OpenTelemetry's GenAI conventions; docs/traces.md has them all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from studio.core.rules.spans import Span, Trace
+
+
+def attributes(span: Span, of: Trace) -> dict[str, Any]:
+    """What a span says of itself, by OpenTelemetry's names (see docs/traces.md)."""
+    turn = of.turn
+    said: dict[str, Any] = {
+        "gen_ai.conversation.id": turn.session_id,
+        "studio.turn.id": turn.id,
+        "studio.span.kind": span.kind,
+        "studio.state": span.state,
+        "studio.step": span.step,
+        "studio.effect.id": span.effect_id,
+        "studio.wait.id": span.wait_id,
+        "studio.plugin.name": span.plugin,
+        "studio.plugin.version": span.plugin_version,
+        "error.type": (span.code or span.state) if span.state in ("failed", "uncertain") else None,
+    }
+    if span.kind == "agent":
+        said |= {
+            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": turn.agent,
+            "gen_ai.agent.version": str(turn.agent_version), "studio.turn.number": turn.number,
+        }  # fmt: skip
+    elif span.kind == "model":
+        said |= {
+            "gen_ai.operation.name": "chat", "gen_ai.request.model": span.what,
+            "gen_ai.provider.name": span.server, "gen_ai.usage.input_tokens": span.input_tokens,
+            "gen_ai.usage.output_tokens": span.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": span.cached_tokens,
+            "gen_ai.usage.reasoning.output_tokens": span.reasoning_tokens,
+            "studio.attempt": span.attempt, "studio.cost.usd": span.cost,
+        }  # fmt: skip
+    elif span.kind == "tool":
+        said |= {
+            "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": span.what,
+            "gen_ai.tool.call.id": span.effect_id, "studio.server": span.server,
+            "studio.sends": span.attempt,
+        }  # fmt: skip
+    else:
+        said |= {
+            "studio.wait.kind": span.what, "studio.wait.choice": span.choice,
+            "studio.wait.decided_by": span.who,
+        }  # fmt: skip
+    return {name: value for name, value in said.items() if value is not None}
+
+
+SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
+CLIENT, INTERNAL = 3, 1
+OK, ERROR = 1, 2
+_ENDED_WELL = frozenset({"succeeded", "denied", "cancelled", "expired"})  # as somebody wanted
+
+
+def otlp(of: Trace, *, version: str, environment: str = "") -> dict[str, Any]:
+    """The trace as OTLP's JSON (opentelemetry-proto 1.x): ids in hex, times in ns as text.
+
+    A span that is still open ends now and says so in `studio.open`.
+    """
+    resource = {"service.name": "operator-studio", "service.version": version}
+    if environment:
+        resource["deployment.environment.name"] = environment
+    spans = [_span(span, of) for span in of.spans]
+    scope = {"scope": {"name": "studio", "version": version}, "schemaUrl": SCHEMA, "spans": spans}
+    return {
+        "resourceSpans": [
+            {"resource": {"attributes": _pairs(resource)}, "scopeSpans": [scope]},
+        ]
+    }  # fmt: skip
+
+
+def _span(span: Span, of: Trace) -> dict[str, Any]:
+    said = attributes(span, of)
+    if span.end is None:
+        said["studio.open"] = True
+    found: dict[str, Any] = {
+        "traceId": of.id,
+        "spanId": span.id,
+        "name": span.name,
+        "kind": CLIENT if span.kind == "model" else INTERNAL,
+        "startTimeUnixNano": _nanoseconds(span.start),
+        "endTimeUnixNano": _nanoseconds(of.now if span.end is None else span.end),
+        "attributes": _pairs(said),
+        "status": _status(span),
+    }
+    if span.parent:
+        found["parentSpanId"] = span.parent
+    return found
+
+
+def _status(span: Span) -> dict[str, Any]:
+    if span.state in ("failed", "uncertain"):
+        return {"code": ERROR, "message": span.code or span.state}
+    return {"code": OK} if span.state in _ENDED_WELL else {}
+
+
+def _pairs(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": _value(value)} for name, value in values.items()]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    elif isinstance(value, int):
+        return {"intValue": str(value)}
+    elif isinstance(value, float):
+        return {"doubleValue": value}
+    return {"stringValue": str(value)}
+
+
+def _nanoseconds(milliseconds: int) -> str:
+    return str(milliseconds * 1_000_000)

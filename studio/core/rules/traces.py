@@ -1,0 +1,182 @@
+"""A turn seen as spans: where its time went, made from what is recorded and nothing else.
+
+The root is `invoke_agent`; below it stand model attempts (`chat`), sends of tool calls
+(`execute_tool`) and waits as spans of their own, so that human time is never taken for machine
+time. The names are those of OpenTelemetry's GenAI conventions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from studio.core.rules import shares
+from studio.core.rules.spans import Mark, Names, Span, Stand, State, Told, Trace, Work
+
+BORED = 50  # ms: a wait for a worker that is shorter is nobody's business
+
+
+def trace(
+    turn: Told, marks: Sequence[Mark], works: Iterable[Work], stands: Iterable[Stand], *,
+    key: bytes, now: int,
+) -> Trace:  # fmt: skip
+    """The trace of a turn. `marks` are in order; `key` is the store's, for the ids."""
+    names = Names(key, turn.id)
+    known = {work.id: work for work in works}
+    now = max(now, turn.ended or 0, marks[-1].time if marks else 0)
+    spans = [
+        *_queue(turn, marks, names), *_attempts(turn, marks, known, names),
+        *_sends(turn, marks, known, names), *_waits(turn, stands, names),
+    ]  # fmt: skip
+    spans.sort(key=lambda span: (span.start, span.end is None, span.end or 0, span.id))
+    spans = shares.marked(turn, spans, now)
+    root = Span(
+        id=names.root, parent="", name=f"invoke_agent {turn.agent}", kind="agent", what=turn.agent,
+        state=_TURNS.get(turn.status, "running"), start=turn.opened, end=turn.ended, depth=0,
+        code=turn.code, words=turn.message,
+    )  # fmt: skip
+    kinds = {kind: sum(span.kind == kind for span in spans) for kind in ("model", "tool", "wait")}
+    return Trace(
+        id=names.trace, turn=turn, spans=(root, *spans), shares=shares.of(turn, spans, now),
+        now=now, kinds=kinds,
+    )  # fmt: skip
+
+
+_TURNS: dict[str, State] = {
+    "completed": "succeeded", "failed": "failed", "cancelled": "cancelled", "held": "waiting",
+    "waiting": "waiting",
+}  # fmt: skip
+_CHOICES: dict[str, State] = {
+    "approve": "succeeded", "answer": "succeeded", "due": "succeeded", "ran": "succeeded",
+    "send_again": "succeeded", "did_not_run": "succeeded", "late": "succeeded", "deny": "denied",
+    "expired": "expired", "stopped": "cancelled",
+}  # fmt: skip
+_ENDS: dict[str, State] = {
+    "model.replied": "succeeded", "model.failed": "failed", "model.uncertain": "uncertain",
+    "call.succeeded": "succeeded", "call.failed": "failed", "call.uncertain": "uncertain",
+    "call.denied": "denied", "call.cancelled": "cancelled",
+}  # fmt: skip
+
+
+def _queue(turn: Told, marks: Sequence[Mark], names: Names) -> list[Span]:
+    """The time until a worker took the turn up, when it was worth a word."""
+    begun = marks[0].time if marks else turn.ended
+    if begun is not None and begun - turn.opened < BORED:
+        return []
+    state: State = "waiting" if begun is None else "succeeded"
+    return [
+        Span(
+            id=names.span("queue"), parent=names.root, name="wait queue", kind="wait", what="queue",
+            state=state, start=turn.opened, end=begun, words="Until a worker took it up.",
+        )
+    ]  # fmt: skip
+
+
+def _attempts(
+    turn: Told, marks: Sequence[Mark], known: Mapping[str, Work], names: Names
+) -> list[Span]:
+    """Model attempts, and the pauses before another try."""
+    open_, found, failed = dict[str, Mark](), list[Span](), None
+    counted: dict[int, int] = {}
+    for mark in marks:
+        work = known.get(mark.effect_id or "")
+        if work is None or work.kind != "model":
+            continue
+        if mark.type == "model.requested":
+            open_[work.id] = mark
+            if failed is not None and mark.time > failed.time:
+                found.append(_pause(failed, mark.time, names))
+            failed = None
+            continue
+        begun = open_.pop(work.id, None)
+        if begun is None or mark.type not in _ENDS:
+            continue
+        counted[work.step] = counted.get(work.step, 0) + 1
+        state = _ENDS[mark.type]
+        found.append(
+            _attempt(work, names, begun.time, mark.time, state=state, attempt=counted[work.step])
+        )
+        failed = mark if mark.type == "model.failed" else None
+    for effect_id, begun in open_.items():
+        work = known[effect_id]
+        state = "running" if turn.ended is None else "cancelled"
+        attempt = counted.get(work.step, 0) + 1
+        found.append(_attempt(work, names, begun.time, turn.ended, state=state, attempt=attempt))
+    if failed is not None and turn.ended is None:
+        found.append(_pause(failed, None, names))
+    return found
+
+
+def _attempt(
+    work: Work, names: Names, start: int, end: int | None, *, state: State, attempt: int
+) -> Span:
+    return Span(
+        id=names.span(work.id), parent=names.root, name=f"chat {work.tool}", kind="model",
+        what=work.tool, state=state, start=start, end=end, effect_id=work.id, step=work.step,
+        attempt=attempt, server=work.server, words=work.message, code=work.code,
+        input_tokens=work.input_tokens, output_tokens=work.output_tokens,
+        cached_tokens=work.cached_tokens, reasoning_tokens=work.reasoning_tokens, cost=work.cost,
+    )  # fmt: skip
+
+
+def _pause(failed: Mark, end: int | None, names: Names) -> Span:
+    return Span(
+        id=names.span(f"retry {failed.seq}"), parent=names.root, name="wait retry", kind="wait",
+        what="retry", state="waiting" if end is None else "succeeded", start=failed.time, end=end,
+        effect_id=failed.effect_id, words="Before the model was asked again.",
+    )  # fmt: skip
+
+
+def _sends(
+    turn: Told, marks: Sequence[Mark], known: Mapping[str, Work], names: Names
+) -> list[Span]:
+    """Sends of calls; a call that was never sent is a span without length, where it ended."""
+    open_, sent, found = dict[str, Mark](), dict[str, int](), list[Span]()
+
+    def close(work: Work, begun: Mark, end: int | None, state: State) -> None:
+        found.append(_send(work, names, begun.time, end, state=state, send=sent[work.id]))
+
+    for mark in marks:
+        work = known.get(mark.effect_id or "")
+        if work is None or work.kind == "model":
+            continue
+        if mark.type == "call.started":
+            if work.id in open_:  # sent again under the same key: nobody knows what came of it
+                close(work, open_[work.id], mark.time, "uncertain")
+            open_[work.id], sent[work.id] = mark, sent.get(work.id, 0) + 1
+        elif mark.type in _ENDS and work.id in open_:
+            close(work, open_.pop(work.id), mark.time, _ENDS[mark.type])
+        elif mark.type in _ENDS and work.id not in sent:
+            found.append(_send(work, names, mark.time, mark.time, state=_ENDS[mark.type], send=0))
+    for effect_id, begun in open_.items():
+        state: State = "running" if turn.ended is None else "cancelled"
+        close(known[effect_id], begun, turn.ended, state)
+    return found
+
+
+def _send(
+    work: Work, names: Names, start: int, end: int | None, *, state: State, send: int
+) -> Span:
+    is_last = state == work.state or work.state not in _ENDS.values()
+    return Span(
+        id=names.span(f"{work.id} {send}"), parent=names.root, name=f"execute_tool {work.tool}",
+        kind="tool", what=work.tool, state=state, start=start, end=end, effect_id=work.id,
+        step=work.step, attempt=send, origin=work.kind, server=work.server, plugin=work.plugin,
+        plugin_version=work.plugin_version, words=work.message if is_last else "",
+        code=work.code if is_last else "",
+    )  # fmt: skip
+
+
+def _waits(turn: Told, stands: Iterable[Stand], names: Names) -> list[Span]:
+    found = []
+    for stand in stands:
+        end = stand.closed if stand.closed is not None else turn.ended
+        state: State = "waiting" if end is None else "cancelled"
+        if stand.choice is not None:
+            state = _CHOICES.get(stand.choice, "succeeded")
+        found.append(
+            Span(
+                id=names.span(stand.id), parent=names.root, name=f"wait {stand.kind}", kind="wait",
+                what=stand.kind, state=state, start=stand.opened, end=end,
+                effect_id=stand.effect_id, wait_id=stand.id, plugin=stand.plugin,
+                who=stand.closed_by, choice=stand.choice, words=stand.reason,
+            )
+        )  # fmt: skip
+    return found

@@ -1,0 +1,84 @@
+"""Bars on one axis: in order, within it, and long empty stretches folded."""
+
+from studio.core.rules import traces
+from studio.core.rules.spans import Mark, Stand, Told, Trace, Work
+from studio.web import waterfall
+
+T0 = 1_700_000_000_000
+HOUR = 3_600_000
+
+
+def trace(wait: int, ended: bool = True) -> Trace:
+    """A model call of a second, a wait, a call of a second."""
+    told = Told(
+        id="trn_1", session_id="ses_1", number=1, agent="helper", agent_version=1,
+        status="completed", opened=T0, ended=T0 + wait + 2_000 if ended else None,
+    )  # fmt: skip
+    works = [
+        Work(id="m", kind="model", tool="claude", step=1, state="succeeded"),
+        Work(id="c", kind="mcp", tool="look", step=1, state="succeeded"),
+    ]
+    facts = [
+        Mark(seq=1, type="model.requested", time=T0, effect_id="m"),
+        Mark(seq=2, type="model.replied", time=T0 + 1_000, effect_id="m"),
+        Mark(seq=3, type="call.started", time=T0 + 1_000 + wait, effect_id="c"),
+        Mark(seq=4, type="call.succeeded", time=T0 + 2_000 + wait, effect_id="c"),
+    ]
+    held = Stand(
+        id="w", effect_id="c", kind="approval", tool="look", opened=T0 + 1_000,
+        closed=T0 + 1_000 + wait, choice="approve", closed_by="ann", reason="",
+    )  # fmt: skip
+    return traces.trace(told, facts, works, [held], key=b"k", now=T0 + wait + 2_000)
+
+
+def test_a_long_wait_is_folded_and_what_worked_stays_wide() -> None:
+    found = trace(2 * HOUR)
+
+    axis = waterfall.axis(found)
+    root, model, wait, tool = waterfall.bars(found, found.spans)
+
+    assert [one.is_folded for one in axis] == [False, True, False]
+    assert axis[1].end - axis[1].start == 2 * HOUR
+    assert wait.w == waterfall.FOLDED
+    assert model.w > 400
+    assert tool.w > 400
+    assert (root.x, root.w) == (0.0, waterfall.WIDE)
+
+
+def test_a_short_wait_is_drawn_in_proportion() -> None:
+    found = trace(2_000)
+
+    _root, model, wait, tool = waterfall.bars(found, found.spans)
+
+    assert [one.is_folded for one in waterfall.axis(found)] == [False]
+    assert (model.w, wait.w, tool.w) == (250.0, 500.0, 250.0)
+    assert (model.x, wait.x, tool.x) == (0.0, 250.0, 750.0)
+
+
+def test_every_bar_lies_within_the_axis() -> None:
+    for wait in (0, 1, 999, 30_000, HOUR, 400 * HOUR):
+        found = trace(wait)
+
+        for bar in waterfall.bars(found, found.spans):
+            assert bar.x >= 0
+            assert bar.w >= waterfall.THIN
+            assert bar.x + bar.w <= waterfall.WIDE + 0.11
+
+
+def test_the_stacked_bar_is_full() -> None:
+    parts = waterfall.parts(trace(2_000))
+
+    assert [part.look for part in parts] == ["model", "tool", "person"]
+    assert sum(part.w for part in parts) == waterfall.WIDE
+
+
+def test_a_turn_of_no_length_is_drawn() -> None:
+    told = Told(
+        id="trn_1", session_id="ses_1", number=1, agent="helper", agent_version=1,
+        status="failed", opened=T0, ended=T0,
+    )  # fmt: skip
+
+    empty = traces.trace(told, [], [], [], key=b"k", now=T0)
+
+    assert [bar.w for bar in waterfall.bars(empty, empty.spans)] == [waterfall.THIN]
+    assert waterfall.parts(empty) == ()
