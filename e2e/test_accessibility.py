@@ -20,6 +20,7 @@ from e2e.acts import (
     facts,
     fits,
     held,
+    look,
     status,
     visit,
     waits,
@@ -252,6 +253,17 @@ def test_calls(full: Full, sign_in: SignIn) -> None:
         page.goto(f"{full.studio.url}/calls/{effect_id}")
         page.locator("main details summary").first.click()
         is_accessible(page)
+
+
+@pytest.mark.parametrize("name", ["denied", "rated", "two", "refused"])
+def test_traces(full: Full, sign_in: SignIn, name: str) -> None:
+    page = sign_in(full.studio)
+    look(page, full.studio, f"/sessions/{full.sessions[name]}/turns/1")
+    is_accessible(page)
+
+    page.locator(".wf__link").nth(1).click()
+    expect(page.locator("#span-title")).to_be_visible()
+    is_accessible(page)
 
 
 def test_forms_with_what_is_wrong_in_them(full: Full, sign_in: SignIn) -> None:

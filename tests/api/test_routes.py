@@ -176,7 +176,7 @@ BODIES = {
     "preview_message": {"text": "hi"}, "deny_and_send": {"text": "hi"}, "cancel_turn": {},
     "decide_approval": {"choice": "deny"}, "save_agent": {},
     "save_agents": {"items": [{"manifest": {}}]}, "save_policy": {"rules": []},
-    "make_key": {"name": "a"},
+    "make_key": {"name": "a"}, "set_secret": {"value": "not a real one"},
 }  # fmt: skip
 
 
