@@ -369,12 +369,7 @@ class Reader:
 
     async def waits_changed(self, after: int) -> tuple[int, bool]:
         """The newest position, and whether a card may have changed between `after` and it."""
-
-        def look(conn: sa.Connection) -> tuple[int, bool]:
-            newest = health.position(conn)
-            return newest, newest > after and waits.changed(conn, after, newest)
-
-        return await self._read(look)
+        return await self._read(lambda conn: waits.changed(conn, after))
 
     async def health(self) -> dict[str, Any]:
         """How the store does, in figures (see `projections.health`)."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from studio.core.projections import calls, pages, sessions
+from studio.core.projections import calls, health, pages, sessions
 from studio.core.projections.calls import CallRow
 from studio.core.projections.pages import Looked, Page, Patience, Place
 from studio.core.rules.access import Person
@@ -137,18 +137,20 @@ def count(conn: sa.Connection, person: Person) -> Counted:
     )  # fmt: skip
 
 
-def changed(conn: sa.Connection, after: int, newest: int) -> bool:
-    """Whether a fact behind a position may have changed a card, however far down its list.
+def changed(conn: sa.Connection, after: int) -> tuple[int, bool]:
+    """The newest position, and whether a fact behind `after` may have changed a card, however far
+    down its list.
 
     It looks at each new fact once, so it costs what is new and not what waits.
     """
-    if newest - after > GAP:
-        return True
+    newest = health.position(conn)
+    if not 0 < newest - after <= GAP:
+        return newest, newest > after
     c = tables.events.c
     has_card = sa.select(1).where(w.effect_id == c.effect_id).exists()
     shows = sa.or_(c.type.in_(CHANGES), sa.and_(c.type.like("call.%"), has_card))
     behind = sa.select(1).where(c.position > after, shows).limit(1)
-    return conn.execute(behind).first() is not None
+    return newest, conn.execute(behind).first() is not None
 
 
 # The list -----------------------------------------------------------------------------------------
