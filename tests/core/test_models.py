@@ -97,6 +97,18 @@ async def test_an_account_that_fails_is_left_with_all_its_models(core, server):
     assert (replied.provider, replied.model, replied.candidate) == ("anthropic", "normal", 2)
 
 
+async def test_a_saved_provider_that_is_gone_gives_way_like_any_other(core, server):
+    since = len(server.asked)
+    chain = {"provider": "gone", "name": "m", "fallbacks": [model(server, "google", "normal")]}
+    async with core.working():
+        session = await core.over(await says(core, chain))
+
+    assert session.status == "completed"
+    assert [name for name, _ in asked(server, since)] == ["normal"]
+    (failed,) = await of(core, session.id, e.ModelFailed)
+    assert (failed.code, failed.successor) == ("model.configuration", 1)
+
+
 async def test_every_attempt_has_its_row_with_its_provider_and_model(core, server):
     chain = model(server, "openai", "no-such-model", fallbacks=[model(server, "openai", "normal")])
     async with core.working():

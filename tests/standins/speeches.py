@@ -168,6 +168,8 @@ class MessagesSpeech(Speech):
             "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
             "stop_reason": None, "stop_sequence": None,
         }  # fmt: skip
+        if "usage" not in str(self.body.get("model")):  # as far as it is known at the start
+            message["usage"] = {**self._usage(USAGE), "output_tokens": 1}
         await self._event("message_start", message=message)
 
     async def text(self, text: str) -> None:

@@ -42,7 +42,7 @@ class Line:
     cancelled. `text` is its words: the whole, or head and tail with a note of what is left out.
     `call` and `wait` (the call's newest) are set on a call's line; `payload` is the event's fields.
     `model` is who answered, in place of another when `is_fallback`; `summary` is what the provider
-    wrote about the thinking.
+    wrote about the thinking. `is_cut` says that the answer ended at its longest length.
     """
 
     seq: int
@@ -62,6 +62,7 @@ class Line:
     payload: dict[str, Any]
     model: str = ""
     is_fallback: bool = False
+    is_cut: bool = False
     summary: str = ""
 
 
@@ -169,6 +170,7 @@ def _line(row: sa.RowMapping, of_effects: dict[str, CallRow], of_waits: dict[str
         code=payload.get("code") or payload.get("limit", ""),
         message=payload.get("message") or "", usage=Usage(**usage) if usage else None,
         payload=payload, is_fallback=bool(payload.get("candidate")),
+        is_cut=payload.get("stop") == "length",
         model=payload.get("model", "") if payload.get("provider") != "scripted" else "",
         summary=contents.words(summary) if (summary := _content(payload.get("summary"))) else "",
     )  # fmt: skip

@@ -104,14 +104,14 @@ async def test_line_of_a_reply_tells_which_model_answered_and_its_summary(
         e.ModelRequested(**who, step=1, attempt=1, request_hash="0", candidate=candidate),
         e.ModelReplied(
             **who, text=contents.of_text("Hi."), calls=0, usage=e.Usage(), candidate=candidate,
-            summary=contents.of_text("In short."),
+            summary=contents.of_text("In short."), stop="length",
         ),
     )  # fmt: skip
 
     line = (await reader.timeline(bob, session_id)).lines[-1]
 
     assert (line.model, line.is_fallback) == shown
-    assert line.summary == "In short."
+    assert (line.summary, line.is_cut) == ("In short.", True)
 
 
 async def test_line_of_a_message_tells_who_wrote_it(

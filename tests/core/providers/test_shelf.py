@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from studio.core.providers.provider import ProviderError
+from studio.core.providers.provider import Key, ProviderError
 from studio.core.providers.shelf import Shelf
 
 CHAT = {"provider": "chat", "base_url": "http://127.0.0.1:1/v1", "key": {"setting": "KEY"}}
@@ -53,10 +53,38 @@ async def test_a_configuration_that_cannot_work_is_refused_in_words(shelf, wrong
     assert caught.value.permanent
 
 
+@pytest.mark.parametrize("kind", ["anthropic", "openai", "google"])
+async def test_a_provider_is_where_it_is_unless_the_model_says_otherwise(shelf, kind):
+    own = await shelf.get({"provider": kind, "key": {"setting": "KEY"}})
+    other = await shelf.get({"provider": kind, "base_url": "http://127.0.0.1:1", "key": None})
+
+    assert own.place.base_url.startswith("https://")
+    assert (other.place.base_url, other.place.key) == ("http://127.0.0.1:1", "")
+
+
+async def test_a_saved_provider_is_resolved_and_its_opened_key_is_used():
+    async def resolve(model):
+        saved = {"provider": "openai", "key": Key(value="opened")}
+        return {**model, **saved} if model["provider"] == "ours" else model
+
+    shelf = Shelf({}, resolve)
+    try:
+        model = await shelf.resolved({"provider": "ours", "name": "m"})
+        provider = await shelf.get(model)
+        other = await shelf.resolved(CHAT)
+    finally:
+        await shelf.close()
+
+    assert (provider.name, provider.place.key) == ("openai", "opened")
+    assert other == CHAT
+    assert "opened" not in f"{model} {provider.place}"
+
+
 def test_the_sdk_is_not_imported_before_it_is_needed():
     code = (
         "import sys, studio.core.providers.shelf;"
-        "print([name for name in ('openai', 'httpx', 'httpx2', 'mcp') if name in sys.modules])"
+        "names = ('openai', 'anthropic', 'genai_prices', 'httpx', 'httpx2', 'mcp');"
+        "print([name for name in names if name in sys.modules])"
     )
 
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
