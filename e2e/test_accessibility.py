@@ -164,7 +164,7 @@ def empty() -> Iterator[Studio]:
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions",
+    ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
      "/sessions?q=none", "/sessions/new", "/agents", "/policy", "/policy/edit", "/keys",
      "/demo", "/nothing", "/sign-in"],
 )  # fmt: skip
@@ -194,7 +194,7 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/approvals", "/approvals?kind=question", "/approvals?state=closed", "/sessions",
+    ["/", "/approvals", "/approvals?kind=question", "/approvals?state=closed", "/sessions", "/traces",
      "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant", "/policy",
      "/policy?version=1", "/policy/edit", "/keys", "/demo"],
 )  # fmt: skip

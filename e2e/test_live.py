@@ -128,7 +128,9 @@ def test_each_side_of_a_session_is_true(studio: Studio, sign_in: SignIn, panel: 
     same_as_reloaded(page)
 
 
-@pytest.mark.parametrize("path", ["/", "/approvals", "/approvals?state=closed", "/sessions"])
+@pytest.mark.parametrize(
+    "path", ["/", "/approvals", "/approvals?state=closed", "/sessions", "/traces"]
+)
 def test_each_list_is_true(studio: Studio, sign_in: SignIn, path: str) -> None:
     page = sign_in(studio)
     look(page, studio, path)

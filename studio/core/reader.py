@@ -33,6 +33,7 @@ from studio.core.projections import (
     sessions,
     timeline,
     traces,
+    turn_list,
     usage,
     waits,
 )
@@ -58,6 +59,7 @@ from studio.core.projections.secrets import SecretRow
 from studio.core.projections.session import LimitUse, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Line, Timeline
+from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
@@ -70,11 +72,12 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
 
 __all__ = [
-    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "CallRow", "Card", "Decision", "EventRow",
-    "FileView", "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line", "LostRow", "Page",
-    "Pending", "PluginRow", "PluginView", "PolicyView", "ProbeView", "Reader", "RuleRow",
-    "SecretRow", "SessionRow", "SessionView", "Span", "Timeline", "ToolView", "TurnRow", "UsageRow",
-    "UsageView", "VerdictRow", "VersionChange", "VersionPage", "VersionRow", "WaitRow",
+    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "AskedTurns", "CallRow", "Card",
+    "Decision", "EventRow", "FileView", "Follow", "GapView", "Home", "KeyRow", "LimitUse",
+    "Line", "LostRow", "Page", "Pending", "PluginRow", "PluginView", "PolicyView", "ProbeView",
+    "Reader", "RuleRow", "SecretRow", "SessionRow", "SessionView", "Span", "Timeline",
+    "ToolView", "TurnLine", "TurnRow", "UsageRow", "UsageView", "Usual", "VerdictRow",
+    "VersionChange", "VersionPage", "VersionRow", "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -203,6 +206,19 @@ class Reader:
     async def call(self, person: Person, effect_id: str) -> CallRow:
         """One effect with its contents."""
         return await self._read(lambda conn: calls.one(conn, person, effect_id), effect_id)
+
+    async def turns(
+        self, person: Person, asked: AskedTurns, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[TurnLine]:
+        """Turns over all sessions, the newest first."""
+        return await self._read(
+            lambda conn: turn_list.page(conn, person, asked, limit=limit, cursor=cursor),
+            asked.agent, asked.tool, asked.plugin,
+        )  # fmt: skip
+
+    async def usual(self, person: Person, asked: AskedTurns) -> tuple[list[Usual], list[Usual]]:
+        """How long the agents and the tools of these turns usually take."""
+        return await self._read(lambda conn: turn_list.usual(conn, person, asked))
 
     async def trace(self, person: Person, session_id: str, turn: str) -> Trace:
         """A turn (by its number or id) as spans: where its time went. Also while it is in hand."""
@@ -360,6 +376,10 @@ class Reader:
         return await self._read(
             lambda conn: self._journal.facts(conn, session_id, after=seq, limit=limit)
         )
+
+    def now(self) -> int:
+        """The time of the store's clock, in ms, UTC."""
+        return self._clock.now()
 
     # The store ----------------------------------------------------------------------------------
 

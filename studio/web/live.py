@@ -52,6 +52,11 @@ async def sessions(request: Request) -> Response:
     return answer(request, ("sessions", "sessions"))
 
 
+async def traces(request: Request) -> Response:
+    """GET /live/traces."""
+    return answer(request, ("traces", "traces"))
+
+
 async def pending(request: Request) -> Response:
     """GET /live/pending: the counts alone, for every other page."""
     return answer(request)

@@ -16,6 +16,7 @@ from studio.web.pages import (
     previews,
     secrets,
     sessions,
+    traces,
     turns,
     usage,
 )
@@ -49,6 +50,7 @@ routes = [
     _post("/sessions/{session_id}/messages", sessions.send),
     _post("/sessions/{session_id}/preview", previews.show),
     _post("/sessions/{session_id}/stop", sessions.stop),
+    _get("/traces", traces.index),
     _get("/sessions/{session_id}/turns/{turn}", turns.show),
     _get("/calls/{effect_id}", calls.show),
     _get("/calls/{effect_id}/{part}", calls.download),
@@ -76,6 +78,7 @@ routes = [
     _get("/live/home", live.home),
     _get("/live/approvals", live.approvals),
     _get("/live/sessions", live.sessions),
+    _get("/live/traces", live.traces),
     _get("/live/session/{session_id}", live.session),
     _get("/live/trace/{session_id}", live.trace),
     _get("/live/pending", live.pending),

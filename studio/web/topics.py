@@ -298,6 +298,7 @@ TOPICS = {
     "approvals": ApprovalsTopic,
     "home": ListTopic,
     "sessions": ListTopic,
+    "traces": ListTopic,
 }
 
 

@@ -1,0 +1,153 @@
+"""Turns over all sessions, the newest first, and how long agents and tools usually take.
+
+Ids of turns sort by when they were opened, which never changes: they are the order and the cursor.
+A search looks through the newest first, as far as patience goes.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.projections import pages, sessions
+from studio.core.projections.pages import Page
+from studio.core.projections.sessions import TurnRow
+from studio.core.rules.access import Person
+from studio.core.store import tables
+
+STATUSES = (
+    "queued", "running", "held", "waiting", "completed", "failed", "cancelled",
+)  # fmt: skip
+USUAL = 1_000  # newest turns, or calls, that say what is usual
+SHOWN = 8
+
+s, t, f = tables.sessions.c, tables.turns.c, tables.effects.c
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedTurns:
+    """The filter of the list: "" and None filter nothing. Times are ms, costs US dollars."""
+
+    agent: str = ""
+    status: str = ""
+    tool: str = ""
+    plugin: str = ""
+    least_ms: int | None = None
+    least_cost: float | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnLine:
+    """A turn in the list, with its session's title and agent."""
+
+    turn: TurnRow
+    title: str
+    agent: str
+    agent_version: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usual:
+    """How long something took, over the newest `count` of its kind: percentiles in ms.
+
+    `wrong` counts those that failed, were denied or are uncertain.
+    """
+
+    name: str
+    count: int
+    p50: int
+    p95: int
+    wrong: int
+
+
+_TURN = [field.name for field in fields(TurnRow)]
+_COLUMNS = [
+    *(t[name].label(f"t_{name}") for name in _TURN),
+    s.title.label("s_title"), s.agent.label("s_agent"), s.agent_version.label("s_version"),
+]  # fmt: skip
+
+
+def page(
+    conn: sa.Connection, person: Person, asked: AskedTurns, *, limit: int, cursor: str | None
+) -> Page[TurnLine]:
+    """One page: one statement."""
+    pages.one_of("status", asked.status, STATUSES)
+    bound = pages.filter_digest(list="turns", **vars(asked))
+    place = pages.place(cursor, bound, str)
+    query = _chosen(sa.select(*_COLUMNS), person, asked)
+    if place is not None:
+        query = query.where(t.id < place[0])
+    found = sessions.rows(conn, query.order_by(t.id.desc()).limit(pages.size(limit) + 1))
+    items = tuple(_line(row) for row in found[:limit])
+    more = len(found) > limit
+    return Page(items=items, next=pages.cursor(bound, (items[-1].turn.id,)) if more else None)
+
+
+def usual(
+    conn: sa.Connection, person: Person, asked: AskedTurns
+) -> tuple[list[Usual], list[Usual]]:
+    """What agents and tools usually take among the turns asked for: two statements."""
+    ended = _chosen(
+        sa.select(s.agent, t.opened, t.ended, t.status), person, asked
+    ).where(t.ended.is_not(None))  # fmt: skip
+    turns = conn.execute(ended.order_by(t.id.desc()).limit(USUAL)).all()
+    agents = _usual((name, end - begun, status == "failed") for name, begun, end, status in turns)
+    mine = _chosen(sa.select(t.id), person, asked).order_by(t.id.desc()).limit(USUAL)
+    sent = (
+        sa.select(f.tool, f.started_at, f.ended_at, f.state)
+        .where(f.turn_id.in_(mine), f.kind != "model", f.started_at.is_not(None))
+        .where(f.ended_at.is_not(None))
+        .limit(10 * USUAL)
+    )
+    calls = conn.execute(sent).all()
+    wrong = ("failed", "uncertain")
+    tools = _usual((name, end - begun, state in wrong) for name, begun, end, state in calls)
+    return agents, tools
+
+
+def _chosen(query: sa.Select[Any], person: Person, asked: AskedTurns) -> sa.Select[Any]:
+    conditions: list[sa.ColumnElement[bool]] = [
+        *sessions.visible(person, t.private, t.owner),
+        *([s.agent == asked.agent] if asked.agent else []),
+        *([t.status == asked.status] if asked.status else []),
+        *([t.opened >= asked.since] if asked.since is not None else []),
+        *([t.opened < asked.until] if asked.until is not None else []),
+        *([t.ended - t.opened >= asked.least_ms] if asked.least_ms is not None else []),
+        *([t.cost >= asked.least_cost] if asked.least_cost is not None else []),
+    ]
+    for column, value in ((f.tool, asked.tool), (f.plugin, asked.plugin)):
+        if value:
+            conditions.append(sa.exists().where(f.turn_id == t.id, column == value))
+    joined = tables.turns.join(tables.sessions, s.id == t.session_id)
+    return query.select_from(joined).where(*conditions)
+
+
+def _line(row: sa.RowMapping) -> TurnLine:
+    values = {name: row[f"t_{name}"] for name in _TURN}
+    values["cost_known"] = bool(values["cost_known"])
+    return TurnLine(
+        turn=TurnRow(**values), title=row["s_title"], agent=row["s_agent"],
+        agent_version=row["s_version"],
+    )  # fmt: skip
+
+
+def _usual(found: Iterable[tuple[str, int, bool]]) -> list[Usual]:
+    took, wrong = dict[str, list[int]](), dict[str, int]()
+    for name, lasted, is_wrong in found:
+        took.setdefault(name, []).append(max(lasted, 0))
+        wrong[name] = wrong.get(name, 0) + is_wrong
+    often = sorted(took.items(), key=lambda item: (-len(item[1]), item[0]))[:SHOWN]
+    return [
+        Usual(name=name, count=len(all_), p50=at(all_, 0.5), p95=at(all_, 0.95), wrong=wrong[name])
+        for name, all_ in often
+    ]
+
+
+def at(values: Sequence[int], share: float) -> int:
+    """The value that `share` (0 to 1) of the values do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    rank = max(-(-len(ordered) * int(share * 100) // 100), 1)
+    return ordered[rank - 1]

@@ -1,0 +1,95 @@
+"""Turns over all sessions: their order, filters, pages, who sees them, and what is usual."""
+
+import pytest
+
+from studio.core.projections import turn_list
+from studio.core.reader import AskedTurns, Reader
+from studio.core.rules.access import Person
+from studio.core.rules.errors import Invalid
+from tests.core.projections.story import Story
+
+ALICE = Person(id="alice", role="operator")
+CHARLIE = Person(id="charlie", role="viewer")
+
+
+async def told(story: Story, title: str, *tools: str, cost: float = 0.01, **more: bool) -> str:
+    """A session with one turn that calls these tools."""
+    session_id = await story.session(title, **more)
+    await story.message(session_id, f"Message of {title}")
+    await story.reply(session_id, "Looking.", *({"tool": tool} for tool in tools), cost=cost)
+    return session_id
+
+
+async def titles(reader: Reader, person: Person = ALICE, **asked: object) -> list[str]:
+    found = await reader.turns(person, AskedTurns(**asked))  # type: ignore[arg-type]
+    return [line.title for line in found.items]
+
+
+async def test_the_newest_turn_comes_first_with_its_session(story: Story, reader: Reader) -> None:
+    await told(story, "First")
+    await told(story, "Second")
+
+    found = await reader.turns(ALICE, AskedTurns())
+
+    assert [line.title for line in found.items] == ["Second", "First"]
+    assert found.items[0].turn.excerpt == "Message of Second"
+    assert (found.items[0].agent, found.items[0].agent_version) == ("helper", 1)
+
+
+@pytest.mark.parametrize(
+    "asked, left",
+    [
+        ({"tool": "dig"}, ["Digs"]),
+        ({"agent": "helper"}, ["Dear", "Digs"]),
+        ({"agent": "nobody"}, []),
+        ({"status": "failed"}, []),
+        ({"status": "running"}, ["Dear", "Digs"]),
+        ({"least_cost": 0.5}, ["Dear"]),
+        ({"least_ms": 1}, []),
+        ({"until": 1}, []),
+        ({"since": 1}, ["Dear", "Digs"]),
+    ],
+)
+async def test_filters_narrow_the_list(
+    story: Story, reader: Reader, asked: dict[str, object], left: list[str]
+) -> None:
+    await told(story, "Digs", "dig")
+    await told(story, "Dear", "look", cost=0.9)
+
+    assert await titles(reader, **asked) == left
+
+
+async def test_pages_neither_skip_nor_repeat_while_turns_are_added(
+    story: Story, reader: Reader
+) -> None:
+    for number in range(5):
+        await told(story, f"T{number}")
+
+    first = await reader.turns(ALICE, AskedTurns(), limit=2)
+    await told(story, "Later")
+    second = await reader.turns(ALICE, AskedTurns(), limit=2, cursor=first.next)
+
+    assert [line.title for line in (*first.items, *second.items)] == ["T4", "T3", "T2", "T1"]
+    with pytest.raises(Invalid):
+        await reader.turns(ALICE, AskedTurns(tool="dig"), cursor=first.next)
+
+
+async def test_private_turns_are_nowhere_for_a_stranger(story: Story, reader: Reader) -> None:
+    await told(story, "Mine", "dig", private=True)
+
+    assert await titles(reader) == ["Mine"]
+    assert await titles(reader, CHARLIE) == []
+    assert await reader.usual(CHARLIE, AskedTurns()) == ([], [])
+
+
+async def test_an_unknown_state_is_told(reader: Reader) -> None:
+    with pytest.raises(Invalid, match="status"):
+        await reader.turns(ALICE, AskedTurns(status="zebra"))
+
+
+@pytest.mark.parametrize(
+    "values, half, most", [([5], 5, 5), ([1, 2], 1, 2), (range(1, 101), 50, 95)]
+)
+def test_percentiles_are_of_nearest_rank(values: list[int], half: int, most: int) -> None:
+    assert turn_list.at(values, 0.5) == half
+    assert turn_list.at(values, 0.95) == most

@@ -1,0 +1,44 @@
+"""The list of traces: rows that lead to their turns, and filters in the address."""
+
+from tests.web.conftest import Studio, Visitor
+
+
+async def told(studio: Studio, title: str) -> str:
+    session_id = await studio.story.session(title)
+    await studio.story.message(session_id, f"Message of {title}")
+    await studio.story.reply(session_id, "Looking.", {"tool": "dig"})
+    return session_id
+
+
+async def test_rows_lead_to_their_turns(studio: Studio, alice: Visitor) -> None:
+    session_id = await told(studio, "Plans")
+
+    page = await alice.open("/traces")
+
+    assert page.one("tbody").one("a").attrs["href"] == f"/sessions/{session_id}/turns/1"
+    assert page.one("tbody").one("a").text == "Message of Plans"
+
+
+async def test_filters_stand_in_the_address(studio: Studio, alice: Visitor) -> None:
+    await told(studio, "Plans")
+
+    page = await alice.open("/traces?tool=dig&days=7&seconds=junk&status=zebra")
+    nothing = await alice.open("/traces?tool=zebra")
+
+    assert page.one("input", name="tool").attrs["value"] == "dig"
+    assert page.all("input", name="seconds") == []
+    assert len(page.one("tbody").all("tr")) == 1
+    assert "No turn fits" in nothing.one("main").text
+
+
+async def test_an_empty_studio_says_where_turns_come_from(alice: Visitor) -> None:
+    assert "No turns yet" in (await alice.open("/traces")).one("main").text
+
+
+async def test_the_region_alone_is_given_to_an_open_page(studio: Studio, alice: Visitor) -> None:
+    await told(studio, "Plans")
+
+    answer = await alice.get("/traces?region=list", HX_Request="true")
+
+    assert "<html" not in answer.text
+    assert "Message of Plans" in answer.text
