@@ -195,8 +195,8 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/approvals?kind=question", "/approvals?state=closed", "/sessions",
-     "/traces", "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant", "/policy",
-     "/policy?version=1", "/policy/edit", "/keys", "/demo"],
+     "/traces", "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
+     "/policy", "/policy?version=1", "/policy/edit", "/keys", "/demo"],
 )  # fmt: skip
 def test_a_full_page(full: Full, sign_in: SignIn, path: str) -> None:
     page = sign_in(full.studio)
