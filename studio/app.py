@@ -25,6 +25,7 @@ from starlette.routing import Mount, Route
 
 from studio.core import faults
 from studio.core.clock import Clock
+from studio.core.masking import Mask, MaskedFormatter
 from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
@@ -143,10 +144,12 @@ def worker(built: Parts) -> "Worker":
     from studio.core.tools.values import Values
     from studio.core.work.opening import Opening
     from studio.core.work.plugins import StoredPlugins
+    from studio.core.work.trying import model_look
     from studio.core.worker import Worker
 
     settings = built.settings
-    values = Values(settings.tool_settings)
+    values = Values(settings.tool_settings, _own_key(settings))
+    _mask_logs(values.mask)
     bundled = Path(__file__).parent / "demo" / "plugin"
     machine = socket.gethostname()
     plugins = StoredPlugins(
@@ -157,14 +160,33 @@ def worker(built: Parts) -> "Worker":
         plugins, values,
         frozenset(settings.http_allow), settings.data,
     )  # fmt: skip
+    opening = Opening(
+        db=built.db, feed=built.feed, clock=built.clock, values=values, seals=built.seals
+    )
+    shelf = Shelf(values, opening.resolve)
     return Worker(
-        db=built.db, journal=built.journal, feed=built.feed, shelf=Shelf(values),
-        opening=Opening(
-            db=built.db, feed=built.feed, clock=built.clock, values=values, seals=built.seals
-        ),
+        db=built.db, journal=built.journal, feed=built.feed, shelf=shelf,
+        opening=opening, looks={"model": model_look(shelf, built.clock)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
         name=f"{machine}-{os.getpid()}-{secrets.token_hex(4)}",
     )  # fmt: skip
+
+
+def _own_key(settings: Settings) -> list[tuple[str, str]]:
+    """The application keys of this machine's commands, which nothing outside should ever say."""
+    given = [settings.api_key]
+    if settings.cli_key_file.exists():
+        given.append(settings.cli_key_file.read_text("ascii", "replace").strip())
+    return [("application key", key) for key in given if key]
+
+
+def _mask_logs(mask: Mask) -> None:
+    """Nothing that is logged holds a secret, whatever an error says."""
+    for handler in logging.getLogger().handlers:
+        inner = handler.formatter
+        if isinstance(inner, MaskedFormatter):
+            inner = inner.inner
+        handler.setFormatter(MaskedFormatter(inner or logging.Formatter(), mask))
 
 
 # Running -----------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ class CallRow(TypedDict):
     ended_at: str | None
     took: int | None
     settled: bool
+    masked: int
     seq: int
 
 

@@ -12,6 +12,7 @@ begin at a multiple of four: the text is read as numbers of four bytes, and each
 import base64
 import html
 import json
+import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -86,6 +87,14 @@ class Mask:
     def value(self, value: Any) -> Any:
         """The JSON value without secrets, in names and in texts."""
         return self.hide(value).value
+
+    def data(self, data: bytes) -> bytes:
+        """The bytes of a file without secrets."""
+        made, begin = bytearray(), 0
+        for span in self.spans(data) if self._grams else ():
+            made += data[begin : span.start] + f"[masked: {span.name}]".encode()
+            begin = span.end
+        return bytes(made) + data[begin:] if begin else data
 
     def hide(self, value: Any) -> Hidden:
         """The value without secrets, and how many there were. Lists, dicts and tuples are copied.
@@ -225,6 +234,18 @@ class Running:
         self.count += len(own)
         self._said = data[-self._mask.longest :] if self._mask.longest else b""
         return _without(data[edge:], own)
+
+
+class MaskedFormatter(logging.Formatter):
+    """Writes log lines as `inner` does, without secrets, those in errors included."""
+
+    def __init__(self, inner: logging.Formatter, mask: Mask) -> None:
+        super().__init__()
+        self.inner, self._mask = inner, mask
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        return self._mask.text(self.inner.format(record))
 
 
 def _name(mask: Mask, start: bytes) -> str:

@@ -23,6 +23,7 @@ from studio.core.projections import (
     facts,
     health,
     home,
+    models,
     pages,
     people,
     plugins,
@@ -50,6 +51,7 @@ from studio.core.projections.calls import CallRow
 from studio.core.projections.cards import Card, Decision
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
+from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
@@ -73,10 +75,11 @@ from studio.core.store.journal import Journal
 
 __all__ = [
     "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "AskedTurns", "CallRow", "Card",
-    "Decision", "EventRow", "FileView", "Follow", "GapView", "Home", "KeyRow", "LimitUse",
-    "Line", "LostRow", "Page", "Pending", "PluginRow", "PluginView", "PolicyView", "ProbeView",
-    "Reader", "RuleRow", "SecretRow", "SessionRow", "SessionView", "Span", "Timeline",
-    "ToolView", "TurnLine", "TurnRow", "UsageRow", "UsageView", "Usual", "VerdictRow",
+    "Decision", "EventRow", "FileView", "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line",
+    "LostRow", "ModelChoice", "ModelsView", "Page", "Pending", "PluginRow", "PluginView",
+    "PolicyView", "ProbeView", "ProviderView", "Reader", "RuleRow", "SecretRow", "SessionRow",
+    "SessionView", "Span", "Timeline", "ToolView", "TurnLine", "TurnRow", "UsageRow", "UsageView",
+    "Usual", "VerdictRow",
     "VersionChange", "VersionPage", "VersionRow", "WaitRow",
 ]  # fmt: skip
 
@@ -322,10 +325,24 @@ class Reader:
 
     async def secrets(self, person: Person) -> list[SecretRow]:
         """Every secret without its value, and those that agents name and nobody set; for admins."""
-        ring = self._seals.ring() if self._seals is not None else None
-        keys = frozenset(ring.keys) if ring is not None else None
-        path = str(self._seals.path) if self._seals is not None else "in this process"
+        keys, path = self._keys()
         return await self._read(lambda conn: secrets.rows(conn, person, keys, path))
+
+    async def models(self, person: Person) -> ModelsView:
+        """Providers saved in the studio, without their keys, and the default model."""
+        keys, path = self._keys()
+        return await self._read(lambda conn: models.view(conn, person, keys, path))
+
+    async def model_choices(self, person: Person) -> list[ModelChoice]:
+        """Every model of the saved providers, that a session may be given."""
+        return await self._read(models.choices)
+
+    def _keys(self) -> tuple[frozenset[str] | None, str]:
+        """The ids of the keys in the key file, None without one, and where it is."""
+        if self._seals is None:
+            return None, "in this process"
+        ring = self._seals.ring()
+        return frozenset(ring.keys) if ring is not None else None, str(self._seals.path)
 
     # Usage ------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@ from studio.core.store.uploads import Upload
 from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.artifacts import ArtifactVerbs, SavedArtifact
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
+from studio.core.verbs.models import ModelVerbs
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
 from studio.core.verbs.policy import PolicyVerbs, Saved
-from studio.core.verbs.probes import ProbeVerbs
 from studio.core.verbs.secrets import SecretVerbs
 from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
 
@@ -31,7 +31,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs,
-    ProbeVerbs,
+    SecretVerbs, ModelVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

@@ -58,6 +58,7 @@ class Call:
     ended_at: Time | None
     took: Ms | None
     settled: bool
+    masked: Annotated[int, "Secrets that were taken out of what came back."]
     seq: int
 
 

@@ -26,7 +26,7 @@ class CallRow:
     and `full` is false; `peek` (first 300 characters of the arguments) and `size` (their bytes) are
     always set. `digest` binds what was proposed, `decided` what may run, `sent` what was sent (""
     while nothing was). `took` is ms from first send to end. `settled`: an uncertain call was
-    cleared up.
+    cleared up. `masked` counts the secrets that were taken out of what came back.
     """
 
     id: str
@@ -67,6 +67,7 @@ class CallRow:
     output_tokens: int | None
     cost: float | None
     settled: bool
+    masked: int
     seq: int
 
 

@@ -25,6 +25,7 @@ class Outcome:
     failed: bool = False
     unknown: bool = False
     settled: bool = False
+    masked: int = 0
 
 
 def intend_call(session: Session, send: SendCall, *, digest_sent: str) -> list[e.Event]:
@@ -110,13 +111,19 @@ def _result(turn: Turn, call: Call, came: Outcome) -> list[e.Event]:
     if came.failed:
         failed = e.CallFailed(
             turn_id=turn.id, effect_id=call.effect_id, code=came.code, message=came.message,
-            settled=came.settled, result=result, files=refs,
+            settled=came.settled, result=result, files=refs, masked=came.masked,
         )  # fmt: skip
         return [*saved, failed]
     assert result is not None, "a call that succeeded has a result"
     return [
         *saved,
-        e.CallSucceeded(turn_id=turn.id, effect_id=call.effect_id, result=result, files=refs),
+        e.CallSucceeded(
+            turn_id=turn.id,
+            effect_id=call.effect_id,
+            result=result,
+            files=refs,
+            masked=came.masked,
+        ),
     ]
 
 

@@ -239,6 +239,7 @@ class ModelReplied(Event):
     candidate: int = 0
     summary: Content | None = None
     state: Content | None = None
+    masked: int = 0  # secrets that were taken out of what it says and proposes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,6 +371,7 @@ class CallSucceeded(Event):
     turn_id: str
     effect_id: str
     result: Content
+    masked: int = 0
     files: tuple[FileRef, ...] = ()
 
 
@@ -387,6 +389,7 @@ class CallFailed(Event):
     message: str
     settled: bool = False
     result: Content | None = None
+    masked: int = 0
     files: tuple[FileRef, ...] = ()
 
 
@@ -655,6 +658,39 @@ class SecretsResealed(Event):
     ACTOR: ClassVar[str] = "person"
     key: str
     count: int
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderSaved(Event):
+    """A provider of models was saved; its key, if it has one, is sealed elsewhere."""
+
+    TYPE: ClassVar[str] = "provider.saved"
+    ACTOR: ClassVar[str] = "person"
+    name: str
+    provider: Any
+    key_version: int | None
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderRemoved(Event):
+    """A saved provider was removed, with its key."""
+
+    TYPE: ClassVar[str] = "provider.removed"
+    ACTOR: ClassVar[str] = "person"
+    name: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefaultModelChosen(Event):
+    """From now on new sessions of agents that name no model get this one; "" is none."""
+
+    TYPE: ClassVar[str] = "model.default_chosen"
+    ACTOR: ClassVar[str] = "person"
+    provider: str
+    model: str
     by: str
 
 

@@ -75,6 +75,7 @@ class ModelAnswer:
     model: str = ""
     summary: e.Content | None = None
     state: e.Content | None = None
+    masked: int = 0
 
 
 def intend_model(
@@ -118,6 +119,7 @@ def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> li
         turn_id=turn.id, effect_id=effect_id, text=answer.text, calls=len(answer.calls),
         usage=answer.usage, stop=answer.stop, provider=answer.provider, model=answer.model,
         candidate=turn.model.candidate, summary=answer.summary, state=answer.state,
+        masked=answer.masked,
     )  # fmt: skip
     if not answer.calls:
         return [replied, *_ending(turn, answer)]

@@ -50,6 +50,7 @@ END_CALL = (
     "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, settled = ?, ended_at = ? "
     "WHERE id = ?"
 )
+COUNT_MASKED = "UPDATE effects SET masked = ? WHERE id = ?"
 KEEP_FILES = "UPDATE effects SET files = ? WHERE id = ?"
 LOSE_CALL = (
     "UPDATE effects SET state = 'uncertain', message = ?, settled = 0, ended_at = ? WHERE id = ?"
@@ -97,6 +98,7 @@ def _model(changes: Changes, after: Session, fact: Fact) -> None:
         case e.ModelReplied() as f:
             said = ("succeeded", codec.value(f.text), "", "", f.calls)
             changes.update(END_MODEL, (*said, *_usage(f.usage), at, f.effect_id))
+            _masked(changes, f)
         case e.ModelFailed() as f:
             said_not = ("failed", None, plain(f.code), plain(f.message), None)
             changes.update(END_MODEL, (*said_not, *_usage(f.usage), at, f.effect_id))
@@ -126,11 +128,13 @@ def _call(changes: Changes, after: Session, fact: Fact) -> None:
             row: Row = ("succeeded", codec.value(f.result), "", "", 0, at, f.effect_id)
             changes.update(END_CALL, row)
             _files(changes, f)
+            _masked(changes, f)
         case e.CallFailed() as f:
             result = codec.value(f.result) if f.result is not None else None
             said = (result, plain(f.code), plain(f.message), int(f.settled))
             changes.update(END_CALL, ("failed", *said, at, f.effect_id))
             _files(changes, f)
+            _masked(changes, f)
         case e.CallDenied() as f:
             row = ("denied", None, "", plain(f.reason), 0, at, f.effect_id)
             changes.update(END_CALL, row)
@@ -139,6 +143,11 @@ def _call(changes: Changes, after: Session, fact: Fact) -> None:
             changes.update(END_CALL, row)
         case _:
             pass
+
+
+def _masked(changes: Changes, f: e.CallSucceeded | e.CallFailed | e.ModelReplied) -> None:
+    if f.masked:
+        changes.update(COUNT_MASKED, (f.masked, f.effect_id))
 
 
 def _files(changes: Changes, f: e.CallSucceeded | e.CallFailed) -> None:

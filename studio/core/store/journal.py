@@ -46,7 +46,9 @@ KEEP_CHECKPOINT = (
 )
 
 Rule = Callable[[Session], Sequence[Event]]
-OtherJournal = Literal["agents", "plugins", "policy", "people", "secrets", "probes"]
+OtherJournal = Literal[
+    "agents", "plugins", "policy", "people", "secrets", "models", "probes"
+]  # fmt: skip
 
 
 class LeaseLost(Exception):

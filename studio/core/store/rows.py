@@ -70,6 +70,17 @@ VALUE_SET = (
     "ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, by = excluded.by, "
     "time = excluded.time, removed = NULL"
 )
+SAVE_PROVIDER = (
+    "INSERT INTO providers (name, data, key_version, by, time) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (name) DO UPDATE SET data = excluded.data, key_version = excluded.key_version, "
+    "by = excluded.by, time = excluded.time"
+)
+REMOVE_PROVIDER = "DELETE FROM providers WHERE name = ?"
+CHOOSE_DEFAULT = (
+    "INSERT INTO default_models (id, provider, model, by, time) VALUES (1, ?, ?, ?, ?) "
+    "ON CONFLICT (id) DO UPDATE SET provider = excluded.provider, model = excluded.model, "
+    "by = excluded.by, time = excluded.time"
+)
 INSERT_PROBE = (
     "INSERT INTO probes (id, kind, target, subject, by, asked, state) "
     "VALUES (?, ?, ?, ?, ?, ?, 'asked')"
@@ -84,9 +95,9 @@ VALUE_REMOVED = "UPDATE secrets SET removed = ?, by = ? WHERE owner = ? AND name
 DERIVED = (
     "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
     "skills", "session_plugins", "usage_days", "usage_sessions", "usage_plugins", "policies",
-    "keys", "secrets", "probes", "checkpoints",
+    "keys", "secrets", "providers", "default_models", "probes", "checkpoints",
 )  # fmt: skip
-OTHERS = ("agents", "plugins", "policy", "people", "secrets", "probes")
+OTHERS = ("agents", "plugins", "policy", "people", "secrets", "models", "probes")
 
 
 def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence[Fact]) -> None:
@@ -132,6 +143,13 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
                 changes.update(VALUE_SET, (f.owner, f.name, f.version, f.by, fact.time))
             case e.SecretRemoved() as f:
                 changes.update(VALUE_REMOVED, (fact.time, f.by, f.owner, f.name))
+            case e.ProviderSaved() as f:
+                data = codec.text(f.provider)
+                changes.update(SAVE_PROVIDER, (f.name, data, f.key_version, f.by, fact.time))
+            case e.ProviderRemoved() as f:
+                changes.update(REMOVE_PROVIDER, (f.name,))
+            case e.DefaultModelChosen() as f:
+                changes.update(CHOOSE_DEFAULT, (f.provider, f.model, f.by, fact.time))
             case e.ProbeAsked() | e.ProbeStarted() | e.ProbeAnswered() | e.ProbeFailed():
                 _follow_probe(changes, fact)
             case e.ProbeLost():

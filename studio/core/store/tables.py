@@ -2,9 +2,9 @@
 
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
 be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
-session_plugins usage_days usage_sessions usage_plugins policies keys secrets probes checkpoints`),
-and what is bookkeeping of its own (`positions wakes workers receipts uploads sign_ins spent
-listings plugin_folders drafts key_uses sealed secret_uses`).
+session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
+default_models probes checkpoints`), and what is bookkeeping of its own (`positions wakes workers
+receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses`).
 """
 
 import sqlalchemy as sa
@@ -208,6 +208,7 @@ effects = sa.Table(  # one row for every model attempt and every call
     sa.Column("reasoning_tokens", sa.BigInteger, nullable=True),  # a part of the output tokens
     sa.Column("cost", sa.Float, nullable=True),
     sa.Column("settled", sa.SmallInteger, nullable=False, server_default="0"),
+    _count("masked"),  # secrets that were taken out of what came back
     _text("files", server_default="[]"),  # JSON list of FileRef: what it left behind
     sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact
     sa.Index("effects_session", "session_id", "seq"),
@@ -436,6 +437,26 @@ secrets = sa.Table(  # without values: those are in `sealed`
     _text("by"),
     _time("time", nullable=False),
     _time("removed"),
+)
+
+providers = sa.Table(  # of models, saved in the studio
+    "providers",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    _text("data"),  # JSON, see rules/saved.py
+    sa.Column("key_version", sa.BigInteger, nullable=True),
+    _text("by"),
+    _time("time", nullable=False),
+)
+
+default_models = sa.Table(  # at most one row: the model of agents that name none
+    "default_models",
+    metadata,
+    sa.Column("id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    _text("provider"),
+    _text("model"),
+    _text("by"),
+    _time("time", nullable=False),
 )
 
 probes = sa.Table(  # looks at something outside that people asked for

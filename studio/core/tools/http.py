@@ -221,8 +221,10 @@ class HttpTool:
         result = http_answer.kept(result, self._tool.select)
         mask = self._tool.mask
         if result.text is not None:
-            return Result(text=mask.text(result.text), media=result.media)
-        return Result(value=mask.value(result.value))
+            text = mask.hide(result.text)
+            return Result(text=text.value, media=result.media, masked=text.count)
+        hidden = mask.hide(result.value)
+        return Result(value=hidden.value, masked=hidden.count)
 
     def _check(self, result: Result) -> None:
         if self.spec.output_schema is None:

@@ -69,12 +69,16 @@ class ResultFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a tool gave back: a JSON `value`, or raw `text` when it is not JSON, and files."""
+    """What a tool gave back: a JSON `value`, or raw `text` when it is not JSON, and files.
+
+    `masked` counts the secrets that were taken out of it already.
+    """
 
     value: Any = None
     text: str | None = None
     media: str = "application/json"
     files: tuple[ResultFile, ...] = ()
+    masked: int = 0
 
 
 class ToolError(Exception):
@@ -86,10 +90,10 @@ class ToolError(Exception):
 
     def __init__(
         self, code: str, message: str, *, maybe_ran: bool = False, settled: bool = False,
-        result: Any = None,
+        result: Any = None, masked: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(message)
-        self.code, self.message = code, message
+        self.code, self.message, self.masked = code, message, masked
         self.maybe_ran, self.settled, self.result = maybe_ran, settled, result
 
 

@@ -26,7 +26,7 @@ from studio.core.store import files, policies
 from studio.core.talks import Talks
 from studio.core.tools import needs
 from studio.core.tools.tool import Offered
-from studio.core.work import judge, states
+from studio.core.work import hiding, judge, states
 from studio.core.work.hold import Hold
 
 if TYPE_CHECKING:
@@ -148,16 +148,18 @@ class Asking:
             if chosen.broken is not None:
                 raise chosen.broken
             provider = await self.driver.shelf.get(chosen.model)
-            reply = await self._reply(session_id, effect_id, provider, request)
+            came = await self._reply(session_id, effect_id, provider, request)
+            reply, masked = hiding.reply(self.driver.mask, came)
             fault("model.before_outcome")
             judged = await self._judged(session_id, manifest, offered, reply)
-            answer = replace(judged, provider=chosen.provider, model=request.model)
+            answer = replace(judged, provider=chosen.provider, model=request.model, masked=masked)
             await self.driver.commit(
                 hold, lambda s: replies.reply(s, effect_id, answer, self.driver.clock.now())
             )
             fault("model.after_outcome")
         except ProviderError as error:
-            await self._model_failed(hold, effect_id, error, chosen)
+            hidden = hiding.error(self.driver.mask, error)
+            await self._model_failed(hold, effect_id, hidden, chosen)
         except TimeoutError:
             words = f"The model did not finish within {MODEL_SECONDS:.0f} s."
             slow = ProviderError("model.slow", words, permanent=False)
@@ -183,15 +185,15 @@ class Asking:
     async def _stream(
         self, session_id: str, effect_id: str, provider: Provider, request: Request
     ) -> Reply:
-        text, shown = "", 0.0
+        text, shown = self.driver.mask.running(), 0.0
         async with aclosing(provider.stream(request)) as stream:  # type: ignore[type-var]
             async for item in stream:
                 if isinstance(item, Reply):
                     return item
                 if isinstance(item, TextDelta):
-                    text += item.text
+                    text.add(item.text)
                     if self.driver.clock.monotonic() - shown >= DRAFT_SECONDS:
-                        self.driver.feed.set_draft(session_id, effect_id, text)
+                        self.driver.feed.set_draft(session_id, effect_id, text.shown())
                         shown = self.driver.clock.monotonic()
                     fault("model.mid_stream")
         raise ProviderError(

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from studio.core.clock import Clock
 from studio.core.faults import fault
+from studio.core.masking import Mask
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, turn
@@ -47,6 +48,11 @@ class Driver:
         self._asking, self._sending = Asking(self), Sending(self)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
         self._listed: dict[tuple[str, int], object] = {}
+
+    @property
+    def mask(self) -> Mask:
+        """Takes every secret out of what comes from outside."""
+        return self.opening.values.mask
 
     async def move(self, hold: Hold) -> None:
         """Go round until nothing follows, and let go of the session."""
@@ -157,12 +163,17 @@ class Driver:
         """Leave word of what the agent is offered now, for the pages that show its tools."""
         key = (session.agent, session.agent_version)
         gaps = [
-            {"source": gap.source, "message": gap.message, "kind": gap.kind} for gap in offered.gaps
+            {
+                "source": gap.source,
+                "message": self.mask.text(gap.message),
+                "kind": gap.kind,
+            }
+            for gap in offered.gaps
         ]
         skills = [asdict(brief) for brief in offered.skills]
         known = ([tool.spec.hash for tool in offered.tools.values()], gaps, skills)
         if self._listed.get(key) != known:
-            tools = [_listed(tool) for tool in offered.tools.values()]
+            tools = self.mask.value([_listed(tool) for tool in offered.tools.values()])
             now = self.clock.now()
             with suppress(Unavailable):  # it is left the next time
                 await self.db.touch(

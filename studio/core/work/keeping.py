@@ -102,7 +102,9 @@ class Keeping:
     async def kept(self, found: Iterable[ResultFile], kit: Kit, tool: str) -> tuple[Given, ...]:
         """The files of a result, in the store; bytes that are not what they say are just bytes."""
         made = []
-        for number, file in enumerate(found, 1):
+        for number, given in enumerate(found, 1):
+            mask = self.driver.mask
+            file = replace(given, data=mask.data(given.data), name=mask.text(given.name))
             name = files.clean_name(file.name or f"{tool}-{number}{media.extension(file.media)}")
             try:
                 looked = await self._take(file.data, name, file.media)

@@ -9,14 +9,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from studio.core.clock import Clock
+from studio.core.providers.provider import Key, ProviderError
+from studio.core.rules import models
+from studio.core.rules import saved as saved_rule
 from studio.core.rules import secrets as rule_of
 from studio.core.rules.errors import StudioError
 from studio.core.sealing import CannotOpen, KeyFile, Place, Ring, Sealed
-from studio.core.store import secrets
+from studio.core.store import providers, secrets
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
+from studio.core.store.providers import ProviderRow
 from studio.core.store.secrets import SealedRow
-from studio.core.tools.values import Values
+from studio.core.tools.values import NotSet, Values
 
 log = logging.getLogger("studio.worker")
 
@@ -31,7 +35,10 @@ class Opening:
     ) -> None:
         self._db, self._feed, self._clock = db, feed, clock
         self._seals, self.values = seals, values
-        self._mark = -1
+        self._mark = (-1, -1)
+        self._providers: dict[str, ProviderRow] = {}
+        self._keys: dict[str, str] = {}
+        self._key_problems: dict[str, str] = {}
         self._has_problems = False
         self._taken: tuple[Any, Any] | None = None
         self._noted: dict[str, int] = {}
@@ -41,12 +48,41 @@ class Opening:
 
         What could not be opened is tried again each time: its key may be back.
         """
-        mark = self._feed.mark("secrets")
+        mark = (self._feed.mark("secrets"), self._feed.mark("models"))
         if mark == self._mark and not self._has_problems:
             return
-        rows = await self._db.read(secrets.all_sealed)
+        rows, saved = await self._db.read(
+            lambda conn: (secrets.all_sealed(conn), providers.list_all(conn))
+        )
+        self._providers = {row.saved.name: row for row in saved}
         self._open(rows)
         self._mark = mark
+
+    async def resolve(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A model object as it is in a manifest made whole, its key opened (see `Shelf`)."""
+        await self.fresh()
+        name = str(model.get("provider", ""))
+        if name in models.PROVIDERS:
+            return self._with_own_key(model)
+        found = self._providers.get(name)
+        if found is None:
+            raise _unusable(f"There is no provider {name} saved in the studio. An admin adds it "
+                            "under Models.")  # fmt: skip
+        whole = saved_rule.full(found.saved, model)
+        if name in self._key_problems:
+            why = self._key_problems[name]
+            raise _unusable(f"The key of the provider {name} cannot be opened: {why}.")
+        return {**whole, "key": Key(value=self._keys[name])} if name in self._keys else whole
+
+    def _with_own_key(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The model with its {"secret": NAME} opened."""
+        key = model.get("key")
+        if not isinstance(key, Mapping) or "secret" not in key:
+            return model
+        try:
+            return {**model, "key": Key(value=self.values.opened(key))}
+        except NotSet as wrong:
+            raise _unusable(f"The model cannot be asked. {wrong}") from None
 
     async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
         """Note that these secrets of the studio are used now, once a minute at most."""
@@ -78,8 +114,10 @@ class Opening:
     def _take(
         self, plain: Mapping[str, Mapping[str, str]], problems: Mapping[str, Mapping[str, str]]
     ) -> None:
+        self._keys = dict(plain.get(saved_rule.OWNER, {}))
+        self._key_problems = dict(problems.get(saved_rule.OWNER, {}))
         others = [
-            (f"{owner} {name}", value)
+            (f"key of {name}" if owner == saved_rule.OWNER else f"{owner} {name}", value)
             for owner, named in plain.items()
             if owner != rule_of.STUDIO
             for name, value in named.items()
@@ -98,6 +136,10 @@ class Opening:
             log.warning("The key file cannot be used: %s", error)
             return None, str(error).rstrip(".")
         return ring, f"there is no key file {self._seals.path}" if ring is None else ""
+
+
+def _unusable(words: str) -> ProviderError:
+    return ProviderError("model.configuration", words, permanent=True)
 
 
 def _opened(ring: Ring | None, row: SealedRow, missing: str) -> str:

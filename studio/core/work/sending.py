@@ -21,6 +21,7 @@ from studio.core.tools.tool import (
     ToolSpec,
     spec_for,
 )
+from studio.core.work import hiding
 from studio.core.work.hold import Hold
 from studio.core.work.keeping import Keeping, Placed
 
@@ -100,11 +101,12 @@ class Sending:
         self, hold: Hold, started: e.CallStarted, tool: Tool, arguments: Any
     ) -> None:
         """One send: through the gate, to the tool, and its outcome into the journal."""
+        said = self.driver.mask.running()
         kit = Kit(
             key=started.key, deadline=self.driver.clock.monotonic() + tool.spec.timeout,
             session_id=hold.lease.session_id, effect_id=started.effect_id,
             progress=lambda done, total, words: self.driver.feed.set_progress(
-                hold.lease.session_id, started.effect_id, done, total, words
+                hold.lease.session_id, started.effect_id, done, total, said.line(words)
             ),
         )  # fmt: skip
         fault("call.before_send")
@@ -115,7 +117,7 @@ class Sending:
             else:
                 used = tool.spec.secrets
                 await self.driver.opening.used(used, tool.spec.name, started.effect_id)
-                came = await self._call(tool, arguments, kit)
+                came = hiding.outcome(self.driver.mask, await self._call(tool, arguments, kit))
             fault("call.before_outcome")
             placed = Placed(came)
             await self.driver.commit(
@@ -153,7 +155,7 @@ class Sending:
             return calls.Outcome(
                 code=error.code, message=message if ran else error.message, failed=True,
                 unknown=unknown,
-                settled=error.settled, result=kept,
+                settled=error.settled, result=kept, masked=error.masked,
             )  # fmt: skip
         except TimeoutError:
             words = f"No answer within {spec.timeout:g} s."
@@ -233,4 +235,4 @@ def _came(result: Result, given: tuple[Given, ...]) -> calls.Outcome:
     if content.size > RESULT_BYTES:
         words = f"It ran; its result has {content.size:,} bytes, and {RESULT_BYTES:,} are kept."
         return calls.Outcome(code="tool.too_large", message=words, failed=True)
-    return calls.Outcome(result=content, files=given)
+    return calls.Outcome(result=content, files=given, masked=result.masked)

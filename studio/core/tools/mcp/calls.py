@@ -102,7 +102,9 @@ class McpTool:
         if answer.is_error:
             found = results.result(answer, mask)
             told = found.value if found.text is None else found.text
-            raise ToolError("tool.failed", results.words(answer, mask), result=told)
+            raise ToolError(
+                "tool.failed", results.words(answer, mask), result=told, masked=found.masked
+            )
         schema = self.spec.output_schema
         if schema is not None:
             self._check(schema, answer)
@@ -121,7 +123,7 @@ class McpTool:
 
     def _named(self, code: int, message: str) -> ToolError:
         server = self._connection.server
-        words = server.mask.text(" ".join(message.split())[:1_000]).rstrip(".")
+        words = " ".join(server.mask.text(message).split())[:1_000].rstrip(".")
         more = self._connection.words() if code in {errors.CLOSED, errors.BROKE} else ""
         said = f"{server.name}: {words}.{more}"
         return errors.of_protocol(code, said, read_only=self.spec.read_only)

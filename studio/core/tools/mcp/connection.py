@@ -112,7 +112,7 @@ class Connection:
 
     def words(self) -> str:
         """What the server said beside the protocol, without secrets."""
-        return self.server.mask.text(self._ears.words())
+        return self._ears.words(self.server.mask)
 
     async def close(self) -> None:
         """End the server and wait until it is gone."""

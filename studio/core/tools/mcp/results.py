@@ -23,7 +23,7 @@ LARGEST_RESULT = 8 * 1024 * 1024
 def result(answer: "mcp_types.CallToolResult", mask: Mask, effect_id: str = "") -> Result:
     """The result of a call; ToolError when it cannot be kept. Without a call no file is kept."""
     try:
-        found = _result(answer, effect_id)
+        found = _result(answer, mask, effect_id)
         strict.check(found.value)
     except strict.NotJson as wrong:
         raise ToolError("tool.bad_result", f"The result cannot be kept: {wrong}.") from None
@@ -32,28 +32,22 @@ def result(answer: "mcp_types.CallToolResult", mask: Mask, effect_id: str = "") 
     if size > LARGEST_RESULT:
         raise ToolError("tool.too_large", f"The result is larger than {LARGEST_RESULT:,} bytes.")
     if found.text is not None:
-        return Result(text=mask.text(found.text), media=found.media)
-    kept = tuple(replace(file, data=_masked(file.data, mask)) for file in found.files)
-    return Result(value=mask.value(found.value), files=kept)
-
-
-def _masked(data: bytes, mask: Mask) -> bytes:
-    """The bytes of a file without secrets."""
-    made, begin = bytearray(), 0
-    for span in mask.spans(data):
-        made += data[begin : span.start] + f"[masked: {span.name}]".encode()
-        begin = span.end
-    return bytes(made) + data[begin:]
+        hidden = mask.hide(found.text)
+        masked = found.masked + hidden.count
+        return Result(text=hidden.value, media=found.media, masked=masked)
+    kept = tuple(replace(file, data=mask.data(file.data)) for file in found.files)
+    hidden = mask.hide(found.value)
+    return Result(value=hidden.value, files=kept, masked=found.masked + hidden.count)
 
 
 def words(answer: "mcp_types.CallToolResult", mask: Mask) -> str:
     """What a tool says of its own failure, on one line."""
-    texts = [block.text for block in answer.content if block.type == "text"]
+    texts = mask.value([block.text for block in answer.content if block.type == "text"])
     said = " ".join(" ".join(texts).split())[:1_000]
-    return mask.text(said) or "The tool says that it failed, and not why."
+    return said or "The tool says that it failed, and not why."
 
 
-def _result(answer: "mcp_types.CallToolResult", effect_id: str) -> Result:
+def _result(answer: "mcp_types.CallToolResult", mask: Mask, effect_id: str) -> Result:
     blocks = answer.content
     found = list[ResultFile]()
     parts = [_part(block, found, effect_id) for block in blocks]
@@ -62,7 +56,9 @@ def _result(answer: "mcp_types.CallToolResult", effect_id: str) -> Result:
     if not blocks:
         return Result(value=None)
     if all(block.type == "text" for block in blocks):
-        return _of_text("\n\n".join(block.text for block in blocks if block.type == "text"))
+        # looked at side by side first: what is put between them could part a secret
+        texts = mask.hide([block.text for block in blocks if block.type == "text"])
+        return replace(_of_text("\n\n".join(texts.value)), masked=texts.count)
     return Result(value=parts, files=tuple(found))
 
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from studio.core.masking import Mask
 from studio.core.tools.mcp.errors import TOO_LARGE
 
 LONGEST_LINE = 8 * 1024 * 1024
-KEPT_STDERR = 2_000
+KEPT_STDERR, KEPT_STRAY = 64 * 1024, 16 * 1024
 EXIT_SECONDS = 2.0
 TERMINATE_SECONDS = 2.0
 CHUNK = 64 * 1024
@@ -47,12 +48,16 @@ class Ears:
         """Keep the end of what it writes to stderr."""
         self._stderr = (self._stderr + data.decode("utf-8", "replace"))[-KEPT_STDERR:]
 
-    def words(self) -> str:
-        """The last line of stderr, or the last line of its output that was not MCP."""
-        lines = [line.strip() for line in self._stderr.splitlines() if line.strip()]
+    def words(self, mask: Mask) -> str:
+        """The last line of stderr, or of its output that was not MCP; without secrets."""
+        heard = self._stderr
+        if len(heard) == KEPT_STDERR:  # its beginning may be the end of a secret
+            heard = heard[mask.longest :]
+        lines = [line.strip() for line in mask.text(heard).splitlines() if line.strip()]
         if lines:
             return f" It said: “{lines[-1][:300]}”"
-        return f" It wrote something that is not MCP: “{self.stray}”" if self.stray else ""
+        stray = mask.text(self.stray)[:200]
+        return f" It wrote something that is not MCP: “{stray}”" if stray else ""
 
 
 def environment(declared: Mapping[str, str]) -> dict[str, str]:
@@ -130,7 +135,7 @@ async def _deliver(line: bytes, to_client: Any, ears: Ears) -> None:
     try:
         message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        ears.stray = line[:200].decode("utf-8", "replace").strip()
+        ears.stray = line[:KEPT_STRAY].decode("utf-8", "replace").strip()
         return
     await to_client.send(SessionMessage(message))
 

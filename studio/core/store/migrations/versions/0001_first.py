@@ -39,6 +39,7 @@ def upgrade() -> None:
     _secrets()
     _sealed()
     _secret_uses()
+    _providers()
     _probes()
     _first_position()
     _facts_stay()
@@ -302,6 +303,7 @@ def _effects() -> None:
         sa.Column("reasoning_tokens", sa.BigInteger(), nullable=True),
         sa.Column("cost", sa.Float(), nullable=True),
         sa.Column("settled", sa.SmallInteger(), nullable=False, server_default="0"),
+        sa.Column("masked", sa.BigInteger(), nullable=False, server_default="0"),
         sa.Column("files", sa.Text(), nullable=False, server_default="[]"),
         sa.Column("seq", sa.BigInteger(), nullable=False),
     )
@@ -658,6 +660,25 @@ def _secret_uses() -> None:
         sa.Column("used", sa.BigInteger(), nullable=False),
         sa.Column("by", sa.Text(), nullable=False),
         sa.Column("effect_id", sa.Text(), nullable=True),
+    )
+
+
+def _providers() -> None:
+    op.create_table(
+        "providers",
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("key_version", sa.BigInteger(), nullable=True),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+    op.create_table(
+        "default_models",
+        sa.Column("id", sa.SmallInteger(), primary_key=True, autoincrement=False),
+        sa.Column("provider", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
     )
 
 
