@@ -165,8 +165,8 @@ def empty() -> Iterator[Studio]:
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
-     "/sessions?q=none", "/sessions/new", "/agents", "/policy", "/policy/edit", "/keys",
-     "/demo", "/nothing", "/sign-in"],
+     "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
+     "/usage", "/keys", "/demo", "/nothing", "/sign-in"],
 )  # fmt: skip
 def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
     page = sign_in(empty)
@@ -196,7 +196,9 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
     "path",
     ["/", "/approvals", "/approvals?kind=question", "/approvals?state=closed", "/sessions",
      "/traces", "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
-     "/policy", "/policy?version=1", "/policy/edit", "/keys", "/demo"],
+     "/agents/release-assistant/edit", "/agents/release-assistant/versions",
+     "/agents/release-assistant/diff", "/usage", "/usage?by=plugin", "/usage?by=session", "/policy",
+     "/policy?version=1", "/policy/edit", "/keys", "/demo"],
 )  # fmt: skip
 def test_a_full_page(full: Full, sign_in: SignIn, path: str) -> None:
     page = sign_in(full.studio)

@@ -222,7 +222,9 @@ def pages_of(scene: Scene) -> list[str]:
     own = quote(scene.text)
     return [
         "/", "/approvals", "/approvals?state=closed", "/sessions", "/agents", "/agents/parrot",
-        "/agents/parrot?version=1", "/policy", "/policy/edit", "/keys", "/demo", "/sessions/new",
+        "/agents/parrot?version=1", "/agents/parrot/edit", "/agents/parrot/versions",
+        "/agents/parrot/diff", "/usage?by=session", "/usage?by=model",
+        "/policy", "/policy/edit", "/keys", "/demo", "/sessions/new",
         *(f"/sessions/{one}" for one in scene.sessions),
         *(f"/sessions/{scene.sessions[-1]}?panel={side}" for side in ("events", "agent")),
         *(f"/calls/{one}" for one in scene.calls),

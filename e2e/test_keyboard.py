@@ -290,7 +290,8 @@ def test_a_key_held_down_decides_one_card_and_no_more(studio: Studio, sign_in: S
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/sessions", "/sessions/new", "/policy", "/policy/edit", "/agents",
-     "/agents/release-assistant", "/demo", "/keys", "SESSION", "EDIT", "/sign-in"],
+     "/agents/release-assistant", "/agents/new", "/usage",
+     "/demo", "/keys", "SESSION", "EDIT", "/sign-in"],
 )  # fmt: skip
 def test_every_stop_of_the_tab_key_is_seen_and_leads_on(
     studio: Studio, sign_in: SignIn, path: str

@@ -232,6 +232,8 @@ def test_what_a_role_may_not_do_is_not_offered_and_refused(studio: Studio, sign_
         f"/sessions/{session_id}/stop": {"reason": "x"},
         "/sessions": {"agent": "release-assistant"},
         "/policy": {"rules": "[]", "expect": "1"},
+        "/agents": {"text": "name: mine", "expect": "0"},
+        "/agents/draft": {"text": "name: mine", "step": "plan"},
         "/keys": {"name": "mine", "role": "admin"},
     }.items():
         answer = page.request.post(studio.url + path, form=form, headers={"Origin": studio.url})

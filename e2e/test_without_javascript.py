@@ -278,7 +278,8 @@ def test_every_page_can_be_read(studio: Studio, sign_in: SignIn, width: int) -> 
 
     for path in (
         "/", "/approvals", "/approvals?state=closed", "/sessions", "/agents", "/policy",
-        "/agents/release-assistant", "/policy/edit", "/demo", "/keys", f"/sessions/{session_id}",
+        "/agents/release-assistant", "/agents/new", "/usage", "/policy/edit",
+        "/demo", "/keys", f"/sessions/{session_id}",
         f"/sessions/{session_id}?panel=events", f"/approvals/{wait['id']}/edit", "/nothing",
     ):  # fmt: skip
         page.goto(studio.url + path)

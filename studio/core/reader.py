@@ -357,20 +357,17 @@ class Reader:
         return await self._read(lambda conn: usage.view(conn, person, span, by, limit))
 
     async def usage_rows(self, person: Person, span: Span, by: By) -> AsyncIterator[list[UsageRow]]:
-        """Every group, in pages: sessions by id, others the dearest first."""
+        """Every group, in pages; each session once, others the dearest first."""
         if by != "session":
             total = await self._read(lambda conn: usage.total(conn, person, span))
             yield await self._read(
                 lambda conn: list(usage.groups(conn, person, span, by, total, 0))
             )
             return
-        after = ""
-        while True:
-            found = await self._read(partial(_sessions_after, person, span, after))
+        place: tuple[int, str] | None = (0, "")
+        while place is not None:
+            found, place = await self._read(partial(_sessions_after, person, span, place))
             yield found
-            if len(found) < EXPORTED:
-                return
-            after = found[-1].key
 
     # Live -----------------------------------------------------------------------------------------
 
@@ -436,7 +433,9 @@ class Reader:
         return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())
 
 
-def _sessions_after(person: Person, span: Span, after: str, conn: sa.Connection) -> list[UsageRow]:
+def _sessions_after(
+    person: Person, span: Span, after: tuple[int, str], conn: sa.Connection
+) -> tuple[list[UsageRow], tuple[int, str] | None]:
     return usage.sessions_after(conn, person, span, after, EXPORTED)
 
 

@@ -5,7 +5,7 @@ of their tokens (`untold`) or have no price (`unpriced`): with any of them a sum
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Literal
 
@@ -165,15 +165,39 @@ def groups(
 
 
 def sessions_after(
-    conn: sa.Connection, person: Person, asked: Span, after: str, limit: int
-) -> list[UsageRow]:
-    """Every session that used anything, by id behind `after`: for exports."""
+    conn: sa.Connection, person: Person, asked: Span, after: tuple[int, str], limit: int
+) -> tuple[list[UsageRow], tuple[int, str] | None]:
+    """Sessions in the order of their place, and the place of the last; None at the end.
+
+    Those that were used on a later day than they began stand first, under day 0, then the others
+    by their day: each is there once.
+    """
+    day, session_id = after
+    if day == 0:
+        sums = _later(person, asked).subquery()
+        query = sa.select(sums).where(sums.c.key > session_id).order_by(sums.c.key).limit(limit)
+        found = sorted(_named(conn, query), key=lambda row: row.key)
+        if len(found) == limit:
+            return found, (0, found[-1].key)
+        return found, (_number(asked.first), "")
     table = by_session
-    query = _sums(table).add_columns(table.session_id.label("key"))
-    query = query.where(*_inside(table, asked), *visible(person, table.private, table.owner))
-    query = query.where(table.session_id > after).group_by(table.session_id)
-    query = query.order_by(table.session_id).limit(limit)
-    return _titled(conn, [_row(row) for row in conn.execute(query).mappings()])
+    later = tables.usage_sessions.alias("later")
+    again = sa.select(later.c.day).where(
+        later.c.session_id == table.session_id,
+        later.c.day > later.c.start,
+        *_inside(later.c, asked),
+    )
+    query = _plain().add_columns(table.day.label("on_day")).where(
+        sa.tuple_(table.day, table.session_id) > sa.tuple_(day, session_id),
+        table.day <= _number(asked.last), table.day == table.start, ~again.exists(),
+        *visible(person, table.private, table.owner),
+    ).order_by(table.day, table.session_id).limit(limit)  # fmt: skip
+    read = conn.execute(_with_names(query)).mappings()
+    rows = sorted(read, key=lambda row: (row["on_day"], row["key"]))
+    found = [_session(row) for row in rows]
+    if len(rows) < limit:
+        return found, None
+    return found, (rows[-1]["on_day"], found[-1].key)
 
 
 def total(conn: sa.Connection, person: Person, asked: Span) -> UsageRow:
@@ -218,24 +242,73 @@ def _plugins(
 
 
 def _sessions(conn: sa.Connection, person: Person, asked: Span, limit: int) -> Iterator[UsageRow]:
+    """The dearest sessions, without adding up all of them.
+
+    A session that was used on no later day than it began has one row: of those the dearest of each
+    day are enough. The others are added up. One that is in neither list is dearer than no session
+    of either, so both together hold the dearest.
+    """
+    dear: list[Any] = [sa.desc("nano"), sa.desc("input_tokens")]
+    later = _later(person, asked).order_by(*dear, "key").limit(limit)
     table = by_session
-    query = _sums(table).add_columns(table.session_id.label("key"))
-    query = query.where(*_inside(table, asked), *visible(person, table.private, table.owner))
-    query = query.group_by(table.session_id)
-    query = query.order_by(sa.desc("nano"), sa.desc("input_tokens"), "key").limit(limit)
-    yield from _titled(conn, [_row(row) for row in conn.execute(query).mappings()])
+    each = (
+        _plain()
+        .where(
+            table.day == _number(asked.first) + n,
+            table.start == table.day,
+            *visible(person, table.private, table.owner),
+        )
+        .order_by(table.nano.desc(), table.input_tokens.desc())
+        .limit(limit)
+        .subquery()
+        for n in range(asked.days)
+    )
+    single = sa.union_all(*(sa.select(one) for one in each)).subquery()
+    first = sa.select(single).order_by(*dear, "key").limit(limit)
+    best: dict[str, UsageRow] = {}
+    for row in (*_named(conn, later), *_named(conn, first)):
+        best.setdefault(row.key, row)
+    ordered = sorted(best.values(), key=lambda row: (-row.cost, -row.input_tokens, row.key))
+    yield from ordered[:limit]
 
 
-def _titled(conn: sa.Connection, found: list[UsageRow]) -> list[UsageRow]:
-    s = tables.sessions.c
-    ids = [row.key for row in found]
-    query = sa.select(s.id, s.title, s.agent).where(s.id.in_(ids))
-    names = {id: (title, agent) for id, title, agent in conn.execute(query)}
-    return [
-        UsageRow(**{**row.__dict__, "label": names[row.key][0], "provider": names[row.key][1]})
-        for row in found
-        if row.key in names
+def _plain() -> sa.Select[Any]:
+    columns: list[Any] = [by_session[name] for name in tables.USED]
+    return sa.select(*columns, by_session.session_id.label("key"))
+
+
+def _later(person: Person, asked: Span) -> sa.Select[Any]:
+    """The sums of sessions that were used on a later day than they began."""
+    table = by_session
+    sums = _sums(table).add_columns(table.session_id.label("key"), table.start.label("begun"))
+    inner = sums.where(
+        table.day > table.start, *_inside(table, asked),
+        *visible(person, table.private, table.owner),
+    ).group_by(table.session_id, table.start).subquery()  # fmt: skip
+    begun = tables.usage_sessions.alias("begun")
+    joined = sa.and_(
+        begun.c.day == inner.c.begun, begun.c.session_id == inner.c.key,
+        begun.c.day >= _number(asked.first),
+    )  # fmt: skip
+    columns: list[Any] = [
+        (inner.c[name] + sa.func.coalesce(begun.c[name], 0)).label(name) for name in tables.USED
     ]
+    return sa.select(*columns, inner.c.key).join_from(inner, begun, joined, isouter=True)
+
+
+def _named(conn: sa.Connection, query: sa.Select[Any]) -> list[UsageRow]:
+    return [_session(row) for row in conn.execute(_with_names(query)).mappings()]
+
+
+def _with_names(query: sa.Select[Any]) -> sa.Select[Any]:
+    found, s = query.subquery(), tables.sessions.c
+    joined = sa.select(found, s.title.label("title"), s.agent.label("of_agent"))
+    return joined.join_from(found, tables.sessions, s.id == found.c.key)
+
+
+def _session(row: Any) -> UsageRow:
+    plain = {name: row[name] for name in (*tables.USED, "key")}
+    return replace(_row(plain), label=row["title"], provider=row["of_agent"])
 
 
 def _lost(conn: sa.Connection, person: Person, asked: Span) -> Iterator[LostRow]:
@@ -251,7 +324,7 @@ def _lost(conn: sa.Connection, person: Person, asked: Span) -> Iterator[LostRow]
         .join_from(tables.effects, tables.sessions, s.id == f.session_id)
         .where(
             sa.text("kind = 'model' AND state IN ('failed', 'uncertain')"),
-            sa.or_(f.state == "uncertain", f.code == "model.stopped", told),
+            sa.or_(f.state == "uncertain", f.maybe_billed == 1, told),
             f.proposed_at >= first, f.proposed_at < end, *visible(person),
         )
         .order_by(f.proposed_at.desc(), f.id.desc())

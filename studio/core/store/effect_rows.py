@@ -19,9 +19,9 @@ INSERT_MODEL = (
     "'', '', 'null', 1, ?, ?, ?)"
 )
 END_MODEL = (
-    "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, asked = ?, input_tokens = ?, "
-    "output_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, reasoning_tokens = ?, "
-    "cost = ?, ended_at = ? WHERE id = ?"
+    "UPDATE effects SET state = ?, result = ?, code = ?, message = ?, asked = ?, maybe_billed = ?, "
+    "input_tokens = ?, output_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, "
+    "reasoning_tokens = ?, cost = ?, ended_at = ? WHERE id = ?"
 )
 LOSE_MODEL = "UPDATE effects SET state = 'uncertain', settled = 1, ended_at = ? WHERE id = ?"
 INSERT_CALL = (
@@ -96,11 +96,11 @@ def _model(changes: Changes, after: Session, fact: Fact) -> None:
             )  # fmt: skip
             changes.insert(INSERT_MODEL, row)
         case e.ModelReplied() as f:
-            said = ("succeeded", codec.value(f.text), "", "", f.calls)
+            said = ("succeeded", codec.value(f.text), "", "", f.calls, 0)
             changes.update(END_MODEL, (*said, *_usage(f.usage), at, f.effect_id))
             _masked(changes, f)
         case e.ModelFailed() as f:
-            said_not = ("failed", None, plain(f.code), plain(f.message), None)
+            said_not = ("failed", None, plain(f.code), plain(f.message), None, int(f.maybe_billed))
             changes.update(END_MODEL, (*said_not, *_usage(f.usage), at, f.effect_id))
         case e.ModelUncertain() as f:
             changes.update(LOSE_MODEL, (at, f.effect_id))

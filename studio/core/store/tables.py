@@ -181,6 +181,7 @@ effects = sa.Table(  # one row for every model attempt and every call
     _text("state"),  # as rules.session.CallState; model: started succeeded failed uncertain
     _maybe("verdict"),
     sa.Column("asked", sa.BigInteger, nullable=True),  # calls that a model's reply asked for
+    sa.Column("maybe_billed", sa.SmallInteger, nullable=False, server_default="0"),
     _text("digest"),
     _text("decided"),  # digest that may run
     _text("sent"),  # digest that was sent, "" while nothing was
@@ -249,16 +250,20 @@ usage_days = sa.Table(
     *_sums(*USED),
 )
 
-usage_sessions = sa.Table(  # by day first: a list of sessions is asked for by days
+usage_sessions = sa.Table(  # by day first: sessions are asked for by days
     "usage_sessions",
     metadata,
     sa.Column("day", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("session_id", sa.Text, primary_key=True),
+    sa.Column("start", sa.BigInteger, nullable=False),  # the day it began
     _text("owner"),
     sa.Column("private", sa.SmallInteger, nullable=False),
     *_sums(*USED),
+    sa.Index("usage_sessions_dear", "day", "nano", "input_tokens"),
+    sa.Index("usage_sessions_later", "session_id", "day", sqlite_where=sa.text("day > start"),
+             postgresql_where=sa.text("day > start")),
     sqlite_with_rowid=False,
-)
+)  # fmt: skip
 
 usage_plugins = sa.Table(  # calls of a plugin, and their shares of the replies that asked for them
     "usage_plugins",

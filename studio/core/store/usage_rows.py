@@ -37,7 +37,7 @@ _ATTEMPT = (
     "AS lost_unpriced, "
     f"CASE WHEN state = 'succeeded' THEN 0 ELSE {_NANO} END AS lost_nano "
     "FROM (SELECT *, CASE WHEN state = 'failed' AND cost IS NULL AND input_tokens IS NULL "
-    "AND output_tokens IS NULL AND code <> 'model.stopped' THEN 0 ELSE 1 END AS billed "
+    "AND output_tokens IS NULL AND maybe_billed = 0 THEN 0 ELSE 1 END AS billed "
     "FROM effects WHERE id = ?) AS one) AS x"
 )
 
@@ -54,8 +54,8 @@ ADD_TO_DAY = (
     f"{_added('usage_days', SUMS)}"
 )
 ADD_TO_SESSION = (
-    f"INSERT INTO usage_sessions (session_id, owner, private, day, {', '.join(SUMS)}) "  # noqa: S608
-    "SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS SMALLINT), day, "
+    f"INSERT INTO usage_sessions (session_id, start, owner, private, day, {', '.join(SUMS)}) "  # noqa: S608
+    "SELECT CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS SMALLINT), day, "
     f"{', '.join(SUMS)} FROM {_ATTEMPT} WHERE true "
     f"ON CONFLICT (day, session_id) DO UPDATE SET {_added('usage_sessions', SUMS)}"
 )
@@ -89,11 +89,12 @@ COUNT = {
 def follow(changes: Changes, after: Session, facts: Sequence[Fact]) -> None:
     """What these facts add; the rows of their effects are changed before."""
     whose = (after.owner if after.private else "", int(after.private))
+    begun = (after.started or 0) // DAY
     for fact in facts:
         match fact.event:
             case e.ModelReplied() | e.ModelFailed() | e.ModelUncertain() as f:
                 changes.update(ADD_TO_DAY, (after.agent, *whose, f.effect_id))
-                changes.update(ADD_TO_SESSION, (after.id, *whose, f.effect_id))
+                changes.update(ADD_TO_SESSION, (after.id, begun, *whose, f.effect_id))
             case e.CallProposed() as f if f.origin.plugin is not None:
                 places = (f.index,) * 2 * (len(_TOKENS) + 1)
                 changes.update(SHARE, (f.origin.plugin, *whose, *places, f.turn_id, f.step))

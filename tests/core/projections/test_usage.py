@@ -1,6 +1,7 @@
 """Usage: exact sums, unknown said to be unknown, and nothing of what one may not see."""
 
-from datetime import date
+from datetime import date, timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from studio.core.rules import events as e
 from studio.core.rules import ids
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid
+from studio.core.store import raw
 from tests.core.projections.story import MCP, Story
 
 DAY = 86_400_000
@@ -40,7 +42,7 @@ async def fails(story: Story, session_id: str, outcome: Any = None, **usage: Any
     lost = e.ModelUncertain(turn_id=turn_id, effect_id=effect_id)
     failed = e.ModelFailed(
         turn_id=turn_id, effect_id=effect_id, code="model.busy", message="Busy.", permanent=False,
-        usage=e.Usage(**usage), retry_at=1,
+        usage=e.Usage(**usage), retry_at=1, maybe_billed=outcome == "maybe",
     )  # fmt: skip
     await story.record(session_id, asked)
     await story.record(session_id, lost if outcome == "uncertain" else failed)
@@ -91,13 +93,16 @@ async def test_failed_attempts_that_were_billed_stand_apart(
     await fails(story, session_id)
     await fails(story, session_id, input_tokens=50, cost=0.125)
     await fails(story, session_id, "uncertain")
+    await fails(story, session_id, "maybe")
 
     found = await usage(reader, alice)
 
     total = found.total
-    assert (total.attempts, total.lost, total.lost_unpriced, total.lost_cost) == (3, 2, 1, 0.125)
-    assert (total.input_tokens, total.cost, total.untold, total.unpriced) == (50, 0.125, 2, 1)
-    assert [(row.certain, row.cost) for row in found.lost] == [(False, None), (True, 0.125)]
+    assert (total.attempts, total.lost, total.lost_unpriced, total.lost_cost) == (4, 3, 2, 0.125)
+    assert (total.input_tokens, total.cost, total.untold, total.unpriced) == (50, 0.125, 3, 2)
+    assert [(row.certain, row.cost) for row in found.lost] == [
+        (False, None), (False, None), (True, 0.125),
+    ]  # fmt: skip
     assert found.lost[0].session_id == session_id
 
 
@@ -153,6 +158,40 @@ async def test_sessions_the_dearest_first(story: Story, reader: Reader, alice: P
     assert found.more
     pages = [page async for page in reader.usage_rows(alice, reader.span(), "session")]
     assert {row.label for page in pages for row in page} == {"Cheap", "Dear", "Fair"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_the_dearest_are_those_of_adding_up_all(
+    story: Story, reader: Reader, alice: Person, seed: int
+) -> None:
+    dice, today = Random(seed), story.clock.now() // DAY
+    sums: dict[str, int] = {}
+    rows = []
+    for number in range(120):
+        session_id = await story.session(f"Session {number}")
+        start = today - dice.randint(0, 9)
+        later = [start + n for n in range(1, 5) if dice.random() < 0.2]
+        for day in [start] * (dice.random() < 0.9) + later:
+            nano = dice.choice([0, 1, 2, 5, 9]) * 10**8
+            rows.append((day, session_id, start, "", 0, 1, nano))
+            if today - 5 <= day <= today - 1:
+                sums[session_id] = sums.get(session_id, 0) + nano
+    add = (
+        "INSERT INTO usage_sessions (day, session_id, start, owner, private, attempts, nano) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)"
+    )
+    await story.db.record(lambda conn: raw.put_many(conn, add, rows))
+    last = date(1970, 1, 1) + timedelta(days=today - 1)
+    span = reader.span(since=str(last - timedelta(days=4)), until=str(last))
+
+    for limit in (1, 3, 10, 100):
+        found = (await reader.usage(alice, span, "session", limit=limit)).rows
+        best = sorted(sums.values(), reverse=True)[:limit]
+        assert [round(row.cost * 10**9) for row in found] == best
+        assert all(round(row.cost * 10**9) == sums[row.key] for row in found)
+    exported = [row async for page in reader.usage_rows(alice, span, "session") for row in page]
+    assert len(exported) == len(sums)
+    assert {row.key: round(row.cost * 10**9) for row in exported} == sums
 
 
 @pytest.mark.parametrize(

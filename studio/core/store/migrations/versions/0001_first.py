@@ -276,6 +276,7 @@ def _effects() -> None:
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("verdict", sa.Text(), nullable=True),
         sa.Column("asked", sa.BigInteger(), nullable=True),
+        sa.Column("maybe_billed", sa.SmallInteger(), nullable=False, server_default="0"),
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("decided", sa.Text(), nullable=False),
         sa.Column("sent", sa.Text(), nullable=False),
@@ -353,10 +354,19 @@ def _usage() -> None:
         "usage_sessions",
         sa.Column("day", sa.BigInteger(), primary_key=True, autoincrement=False),
         sa.Column("session_id", sa.Text(), primary_key=True),
+        sa.Column("start", sa.BigInteger(), nullable=False),
         sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("private", sa.SmallInteger(), nullable=False),
         *_sums(*used),
         sqlite_with_rowid=False,
+    )
+    op.create_index("usage_sessions_dear", "usage_sessions", ["day", "nano", "input_tokens"])
+    op.create_index(
+        "usage_sessions_later",
+        "usage_sessions",
+        ["session_id", "day"],
+        sqlite_where=sa.text("day > start"),
+        postgresql_where=sa.text("day > start"),
     )
     op.create_table(
         "usage_plugins",
