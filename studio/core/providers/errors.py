@@ -15,6 +15,7 @@ from studio.core.providers.provider import ProviderError
 
 LARGEST_ANSWER = 8 * 1024 * 1024
 QUOTED_CHARACTERS = 300
+TELLING = 8  # so many characters of a key say too much
 LONGEST_RETRY_AFTER = 3600.0
 
 _CONTEXT = re.compile(
@@ -191,6 +192,8 @@ def hidden(text: str, key: str) -> str:
     """The text without this key, however it is written, and without what looks like any key."""
     for written in {key, quote(key, safe=""), key.replace("/", "\\/")} if key else ():
         text = text.replace(written, "•••")
+    if len(key) >= 2 * TELLING:  # some providers quote the beginning
+        text = re.sub(re.escape(key[:TELLING]) + r"\S*", "•••", text)
     return _KEYS.sub("•••", text)
 
 

@@ -59,6 +59,14 @@ def test_only_a_full_house_and_a_failing_server_may_pass(status):
     assert not of(status, anthropic("overloaded_error", "Overloaded")).permanent
 
 
+def test_the_beginning_of_a_key_is_not_quoted_either():
+    key = "gsk_abcdefghijklmnop"
+
+    found = errors.of_status(401, {}, {"message": "bad: gsk_abcdef****mnop"}, now=0.0, key=key)
+
+    assert found.words == "bad: •••"
+
+
 @pytest.mark.parametrize(
     "said",
     [

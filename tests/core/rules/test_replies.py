@@ -261,6 +261,16 @@ def test_soft_limit_of_calls_lets_them_run() -> None:
     assert f.the_turn(session).told == ("calls",)
 
 
+@pytest.mark.parametrize("after,pause", [(7.0, 7_000), (90_000.0, 3_600_000), (None, 1_000)])
+def test_pause_is_what_the_server_asked_for_an_hour_at_most(after: Any, pause: int) -> None:
+    session = f.asked()
+
+    (failed,) = f.fails(session, f.model(session), retry_after=after)
+
+    assert isinstance(failed, e.ModelFailed)
+    assert failed.retry_at == f.NOW + pause
+
+
 # The chain ---------------------------------------------------------------------------------------
 
 A1 = {"provider": "a", "name": "one"}
