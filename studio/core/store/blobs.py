@@ -37,7 +37,10 @@ def is_opaque(conn: sa.Connection, hash: str) -> bool:
 
 
 def part(conn: sa.Connection, hash: str, offset: int, length: int) -> bytes | None:
-    """Some of the bytes, so that a page can show a large content in windows."""
-    statement = "SELECT substr(data, ?, ?) FROM blobs WHERE hash = ?"
-    row = raw.one(conn, statement, (offset + 1, length, hash))
+    """Some of the bytes, so that a page can show a large content in windows.
+
+    Of what is opaque there are none to be shown.
+    """
+    statement = "SELECT substr(data, ?, ?) FROM blobs WHERE hash = ? AND media <> ?"
+    row = raw.one(conn, statement, (offset + 1, length, hash, contents.OPAQUE))
     return None if row is None else bytes(row[0])

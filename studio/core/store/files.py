@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from studio.core import faults
-from studio.core.rules import media
+from studio.core.rules import contents, media
 from studio.core.store import blobs, raw
 from studio.core.store.db import Db
 
@@ -25,7 +25,7 @@ KNOWN = "SELECT id FROM files WHERE hash = ?"
 RENEW = "UPDATE files SET time = ? WHERE id = ?"
 SIZE = "SELECT id, size FROM files WHERE hash = ?"
 PIECES = "SELECT data FROM pieces WHERE file_id = ? AND number >= ? AND number <= ? ORDER BY number"
-IN_BLOBS = "SELECT size FROM blobs WHERE hash = ?"
+IN_BLOBS = "SELECT size FROM blobs WHERE hash = ? AND media <> ?"
 DROP_PIECES = "DELETE FROM pieces WHERE file_id = ?"
 DROP = "DELETE FROM files WHERE id = ?"
 UNUSED = (
@@ -146,7 +146,7 @@ def drop(conn: sa.Connection, file_id: str) -> None:
 def has(conn: sa.Connection, hash: str) -> bool:
     """Whether these bytes are here, whole."""
     return raw.one(conn, KNOWN, (hash,)) is not None or (
-        raw.one(conn, IN_BLOBS, (hash,)) is not None
+        raw.one(conn, IN_BLOBS, (hash, contents.OPAQUE)) is not None
     )
 
 
