@@ -65,6 +65,7 @@ from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
+from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
@@ -209,6 +210,16 @@ class Reader:
     async def call(self, person: Person, effect_id: str) -> CallRow:
         """One effect with its contents."""
         return await self._read(lambda conn: calls.one(conn, person, effect_id), effect_id)
+
+    async def compared(
+        self, person: Person, left: tuple[str, str], right: tuple[str, str]
+    ) -> Comparison:
+        """Two turns side by side; each is (session id, its number or id)."""
+        now, key = self._clock.now(), self._trace_key
+        return await self._read(
+            lambda conn: traces.compared(conn, person, left, right, key=key, now=now),
+            *left, *right,
+        )  # fmt: skip
 
     async def turns(
         self, person: Person, asked: AskedTurns, *, limit: int = 50, cursor: str | None = None

@@ -5,8 +5,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from studio.core.projections import sessions
-from studio.core.rules import traces
+from studio.core.rules import comparing, traces
 from studio.core.rules.access import Person
+from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import NotFound
 from studio.core.rules.spans import Mark, Stand, Told, Trace, Work
 from studio.core.store import tables
@@ -30,6 +31,21 @@ def of_turn(
     return traces.trace(
         told, _marks(conn, told.id), _works(conn, told.id), _stands(conn, told.id), key=key, now=now
     )
+
+
+def compared(
+    conn: sa.Connection, person: Person, left: tuple[str, str], right: tuple[str, str], *,
+    key: bytes, now: int,
+) -> Comparison:  # fmt: skip
+    """Two turns, each named by its session and its number or id, side by side."""
+    one = of_turn(conn, person, *left, key=key, now=now)
+    two = of_turn(conn, person, *right, key=key, now=now)
+    # the hash stands first in the JSON of a Content
+    hashes = sa.select(f.id, sa.func.substr(f.arguments, len('{"hash":"') + 1, 64)).where(
+        f.turn_id.in_((one.turn.id, two.turn.id)), f.kind != "model"
+    )
+    found = {effect: value for effect, value in conn.execute(hashes.limit(2 * MOST_SPANS))}
+    return comparing.compare(one, two, found)
 
 
 def _told(conn: sa.Connection, person: Person, session_id: str, turn: str) -> Told:

@@ -72,7 +72,7 @@ def _section(name: str, old: Any, new: Any) -> Section | None:
         return _names(name, old or [], new or [])
     if name in TEXTS:
         return Section(name=name, lines=texts.lines(_text(old), _text(new)))
-    return Section(name=name, fields=_fields(old, new, path="" if _both(old, new) else name))
+    return Section(name=name, fields=fields_changed(old, new, path="" if _both(old, new) else name))
 
 
 def _names(name: str, old: list[str], new: list[str]) -> Section:
@@ -84,14 +84,17 @@ def _names(name: str, old: list[str], new: list[str]) -> Section:
 def _named(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ThingChange]:
     for name in dict.fromkeys([*old, *new]):
         if name not in new:
-            yield ThingChange(name=name, change="removed", fields=_fields(old[name], None))
+            yield ThingChange(name=name, change="removed", fields=fields_changed(old[name], None))
         elif name not in old:
-            yield ThingChange(name=name, change="added", fields=_fields(None, new[name]))
+            yield ThingChange(name=name, change="added", fields=fields_changed(None, new[name]))
         elif not same(old[name], new[name]):
-            yield ThingChange(name=name, change="changed", fields=_fields(old[name], new[name]))
+            yield ThingChange(
+                name=name, change="changed", fields=fields_changed(old[name], new[name])
+            )
 
 
-def _fields(old: Any, new: Any, *, path: str = "") -> tuple[FieldChange, ...]:
+def fields_changed(old: Any, new: Any, *, path: str = "") -> tuple[FieldChange, ...]:
+    """The values that differ between two JSON values, by path."""
     return tuple(islice(_differences(old, new, path), MOST_FIELDS))
 
 
