@@ -44,6 +44,7 @@ class Client:
         self.keys = resources.Keys(self)
         self.usage = resources.Usage(self)
         self.secrets = resources.Secrets(self)
+        self.servers = resources.Servers(self)
         self.server = resources.Server(self)
 
     def do(self, call: Call[T]) -> T:
@@ -137,6 +138,7 @@ class AsyncClient:
         self.keys = resources.AsyncKeys(self)
         self.usage = resources.AsyncUsage(self)
         self.secrets = resources.AsyncSecrets(self)
+        self.servers = resources.AsyncServers(self)
         self.server = resources.AsyncServer(self)
 
     async def do(self, call: Call[T]) -> T:

@@ -6,7 +6,7 @@ A `Verb` takes the signature of the function that describes the call, so nothing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
-from api_client import agents, approvals, keys, policy, secrets, server, sessions, usage
+from api_client import agents, approvals, keys, policy, secrets, server, servers, sessions, usage
 from api_client.call import Call, Listing
 from api_client.shapes import Event
 
@@ -140,6 +140,14 @@ class Keys(Resource):
     revoke = Verb(keys.revoke)
 
 
+class Servers(Resource):
+    """MCP servers."""
+
+    list = Verb(servers.index)
+    preview = Verb(servers.preview)
+    show_preview = Verb(servers.show_preview)
+
+
 class Secrets(Resource):
     """Secrets."""
 
@@ -215,6 +223,14 @@ class AsyncKeys(AsyncResource):
     list = AsyncVerb(keys.index)
     make = AsyncVerb(keys.make)
     revoke = AsyncVerb(keys.revoke)
+
+
+class AsyncServers(AsyncResource):
+    """MCP servers."""
+
+    list = AsyncVerb(servers.index)
+    preview = AsyncVerb(servers.preview)
+    show_preview = AsyncVerb(servers.show_preview)
 
 
 class AsyncSecrets(AsyncResource):

@@ -142,6 +142,7 @@ def worker(built: Parts) -> "Worker":
     from studio.core.tools.catalog import LiveCatalog
     from studio.core.tools.plugins import Plugins
     from studio.core.tools.values import Values
+    from studio.core.work import health
     from studio.core.work.opening import Opening
     from studio.core.work.plugins import StoredPlugins
     from studio.core.work.trying import model_look
@@ -166,7 +167,8 @@ def worker(built: Parts) -> "Worker":
     shelf = Shelf(values, opening.resolve)
     return Worker(
         db=built.db, journal=built.journal, feed=built.feed, shelf=shelf,
-        opening=opening, looks={"model": model_look(shelf, built.clock)},
+        opening=opening,
+        looks={"model": model_look(shelf, built.clock), "server": health.look(catalog)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
         name=f"{machine}-{os.getpid()}-{secrets.token_hex(4)}",
     )  # fmt: skip

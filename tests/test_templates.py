@@ -22,7 +22,12 @@ FRAME = {"title", "crumbs", "main"}
 ADA = Person(id="ada", role="admin", via="key")
 LOADED_BEFORE = {"ui.html"}
 # with a demo, while a call runs, as the answer to a form
-ONLY_SOMETIMES = {"demo/index.html", "sessions/_progress.html", "sessions/preview.html"}
+ONLY_SOMETIMES = {
+    "demo/index.html",
+    "sessions/_progress.html",
+    "sessions/preview.html",
+    "servers/preview.html",
+}
 
 
 def source(name: str) -> str:

@@ -27,6 +27,7 @@ from api_client.shapes.calls import CallRow, Calls, Content
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
 from api_client.shapes.policy import Change, Policy, PolicySaved, Rule, Tried
 from api_client.shapes.secrets import Secret, Secrets, SecretSet, SecretsRotated
+from api_client.shapes.servers import PreviewAsked, PreviewTool, Server, ServerPreview, Servers
 from api_client.shapes.sessions import (
     Event,
     Events,
@@ -77,7 +78,9 @@ __all__ = [
     "Policy",
     "PolicySaved",
     "Preview",
+    "PreviewAsked",
     "PreviewMessage",
+    "PreviewTool",
     "Ready",
     "Rule",
     "Secret",
@@ -85,6 +88,9 @@ __all__ = [
     "Secrets",
     "SecretsRotated",
     "Sent",
+    "Server",
+    "ServerPreview",
+    "Servers",
     "Session",
     "SessionDetail",
     "Started",

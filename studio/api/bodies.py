@@ -225,6 +225,21 @@ class NewSecret:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewPreview:
+    """A server to look at, described as in a manifest."""
+
+    server: JSON
+    confirm: Annotated[bool, "A program may be started on the worker's machine."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewQuery:
+    """For which agent the tools are judged."""
+
+    agent: Short = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewKey:
     """An application key to make."""
 

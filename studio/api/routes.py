@@ -23,6 +23,7 @@ from studio.api import (
     openapi,
     policy,
     secrets,
+    servers,
     sessions,
     usage,
 )
@@ -42,6 +43,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *keys.ENDPOINTS,
     *usage.ENDPOINTS,
     *secrets.ENDPOINTS,
+    *servers.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -44,6 +44,7 @@ GROUPS = {
     "sessions": "start, read and steer sessions",
     "approvals": "see what waits for a person, and decide",
     "keys": "make and revoke application keys",
+    "servers": "see how MCP servers are, and what one would bring",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

@@ -1,6 +1,6 @@
 """Every command, those that ask a running studio over its API included."""
 
-from studio.cli import agents, approvals, keys, secrets, server, sessions
+from studio.cli import agents, approvals, keys, secrets, server, servers, sessions
 from studio.cli.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -10,4 +10,5 @@ COMMANDS: tuple[Command, ...] = (
     *approvals.COMMANDS,
     *keys.COMMANDS,
     *secrets.COMMANDS,
+    *servers.COMMANDS,
 )

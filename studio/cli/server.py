@@ -10,7 +10,17 @@ from studio.cli.command import Argument, Command, argument
 from studio.cli.context import Context
 from studio.settings import Settings
 
-QUIET = ("httpx", "httpcore", "mcp", "openai", "uvicorn.error", "alembic", "sse_starlette")
+QUIET = (
+    "httpx",
+    "httpcore",
+    "httpx2",
+    "httpcore2",
+    "mcp",
+    "openai",
+    "uvicorn.error",
+    "alembic",
+    "sse_starlette",
+)
 
 
 def serve(context: Context) -> None:

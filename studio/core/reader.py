@@ -30,6 +30,7 @@ from studio.core.projections import (
     policy,
     probes,
     secrets,
+    servers,
     session,
     sessions,
     timeline,
@@ -58,6 +59,7 @@ from studio.core.projections.plugins import FileView, PluginRow, PluginView
 from studio.core.projections.policy import PolicyView, RuleRow
 from studio.core.projections.probes import ProbeView
 from studio.core.projections.secrets import SecretRow
+from studio.core.projections.servers import ServerPreview, ServerRow
 from studio.core.projections.session import LimitUse, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Line, Timeline
@@ -75,13 +77,52 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
 
 __all__ = [
-    "AgentBrief", "AgentDiff", "AgentRow", "AgentView", "AskedTurns", "CallRow", "Card",
-    "Decision", "EventRow", "FileView", "Follow", "GapView", "Home", "KeyRow", "LimitUse", "Line",
-    "LostRow", "ModelChoice", "ModelsView", "Page", "Pending", "PluginRow", "PluginView",
-    "PolicyView", "ProbeView", "ProviderView", "Reader", "RuleRow", "SecretRow", "SessionRow",
-    "SessionView", "Span", "Timeline", "ToolView", "TurnLine", "TurnRow", "UsageRow", "UsageView",
-    "Usual", "VerdictRow",
-    "VersionChange", "VersionPage", "VersionRow", "WaitRow",
+    "AgentBrief",
+    "AgentDiff",
+    "AgentRow",
+    "AgentView",
+    "AskedTurns",
+    "CallRow",
+    "Card",
+    "Decision",
+    "EventRow",
+    "FileView",
+    "Follow",
+    "GapView",
+    "Home",
+    "KeyRow",
+    "LimitUse",
+    "Line",
+    "LostRow",
+    "ModelChoice",
+    "ModelsView",
+    "Page",
+    "Pending",
+    "PluginRow",
+    "PluginView",
+    "PolicyView",
+    "ProbeView",
+    "ProviderView",
+    "Reader",
+    "RuleRow",
+    "SecretRow",
+    "ServerPreview",
+    "ServerRow",
+    "SessionRow",
+    "SessionView",
+    "Span",
+    "Timeline",
+    "ToolView",
+    "TurnLine",
+    "TurnRow",
+    "UsageRow",
+    "UsageView",
+    "Usual",
+    "VerdictRow",
+    "VersionChange",
+    "VersionPage",
+    "VersionRow",
+    "WaitRow",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -333,6 +374,16 @@ class Reader:
     async def probes(self, person: Person, kind: str) -> dict[str, ProbeView]:
         """The newest look of a kind at each target."""
         return await self._read(lambda conn: probes.newest(conn, person, kind), kind)
+
+    async def servers(self, person: Person) -> list[ServerRow]:
+        """Every MCP server of the newest agents and the plugins, as it was last found."""
+        return await self._read(lambda conn: servers.rows(conn, person))
+
+    async def server_preview(self, person: Person, probe_id: str, agent: str = "") -> ServerPreview:
+        """What a server would bring, and what the policy says of it for an agent; for admins."""
+        return await self._read(
+            lambda conn: servers.preview(conn, person, probe_id, agent), probe_id, agent
+        )
 
     async def secrets(self, person: Person) -> list[SecretRow]:
         """Every secret without its value, and those that agents name and nobody set; for admins."""

@@ -9,6 +9,7 @@ from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
 from studio.core.verbs.policy import PolicyVerbs, Saved
 from studio.core.verbs.secrets import SecretVerbs
+from studio.core.verbs.servers import ServerVerbs
 from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
 
 __all__ = [
@@ -31,6 +32,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

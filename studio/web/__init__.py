@@ -16,6 +16,7 @@ from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
 from studio.web.middleware import middleware, outermost
 from studio.web.routes import routes
+from studio.web.server_topic import ServersTopic
 from studio.web.topics import TOPICS
 
 __all__ = ["app", "outermost"]
@@ -31,5 +32,5 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
-    made.state.hub = Hub(runtime, reader, TOPICS)
+    made.state.hub = Hub(runtime, reader, {**TOPICS, "servers": ServersTopic})
     return made

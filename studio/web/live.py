@@ -57,6 +57,11 @@ async def traces(request: Request) -> Response:
     return answer(request, ("traces", "traces"))
 
 
+async def servers(request: Request) -> Response:
+    """GET /live/servers: the list of servers, and a look at one that a person asked for."""
+    return answer(request, ("servers", "servers"))
+
+
 async def pending(request: Request) -> Response:
     """GET /live/pending: the counts alone, for every other page."""
     return answer(request)

@@ -82,6 +82,7 @@ class Studio:
     """One studio, its story and who may look at it."""
 
     app: Starlette
+    db: Db
     runtime: Runtime
     reader: Reader
     story: Story
@@ -133,7 +134,7 @@ async def studio(migrated: Path, tmp_path: Path) -> AsyncIterator[Studio]:
         await runtime.save_agent(ada, AGENT)
         await runtime.save_policy(ada, RULES, expect=None)
         made = Studio(
-            app=web.app(runtime, reader, PlainSettings()), runtime=runtime, reader=reader,
+            app=web.app(runtime, reader, PlainSettings()), db=db, runtime=runtime, reader=reader,
             story=Story(db=db, feed=feed, journal=journal, clock=clock), tokens=tokens,
             stack=stack,
         )  # fmt: skip

@@ -32,6 +32,7 @@ from studio.api.answers.health import Error, Fault, Health, Ready
 from studio.api.answers.keys import Key, Keys, MadeKey
 from studio.api.answers.policy import Change, Policy, PolicySaved, Rule, Tried
 from studio.api.answers.secrets import Secret, Secrets, SecretSet, SecretsRotated
+from studio.api.answers.servers import PreviewAsked, PreviewTool, Server, ServerPreview, Servers
 from studio.api.answers.sessions import (
     Event,
     Events,
@@ -86,7 +87,9 @@ __all__ = [
     "Policy",
     "PolicySaved",
     "Preview",
+    "PreviewAsked",
     "PreviewMessage",
+    "PreviewTool",
     "Ready",
     "Rule",
     "Secret",
@@ -94,6 +97,9 @@ __all__ = [
     "Secrets",
     "SecretsRotated",
     "Sent",
+    "Server",
+    "ServerPreview",
+    "Servers",
     "Session",
     "SessionDetail",
     "Sessions",

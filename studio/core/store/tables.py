@@ -578,6 +578,26 @@ listings = sa.Table(  # what the worker's catalog last found for an agent versio
     _time("time", nullable=False),
 )
 
+servers = sa.Table(  # how each MCP server was found when a worker last asked it
+    "servers",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("name"),
+    sa.Column("plugin", sa.Text),
+    sa.Column("plugin_version", sa.Text),
+    _text("transport"),
+    _text("destination"),
+    _text("state"),  # up or down
+    _text("error"),
+    _text("said"),  # its last line on stderr
+    sa.Column("latency", sa.BigInteger),  # ms of the last listing
+    _text("tools"),  # JSON list of names
+    _time("listed"),
+    _time("asked", nullable=False),
+    _time("changed", nullable=False),
+    _text("worker"),
+)
+
 plugin_folders = sa.Table(  # plugins that a worker found in folders of its machine
     "plugin_folders",
     metadata,

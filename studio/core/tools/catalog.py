@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 from studio.core.network.resolver import Rules
 from studio.core.rules import ids
 from studio.core.tools import http, needs, offers, platform, skills
+from studio.core.tools import seen as told
 from studio.core.tools.mcp.connection import Connection, Down, Server
+from studio.core.tools.mcp.watcher import Watcher
 from studio.core.tools.plugins import Plugin, PluginShelf
 from studio.core.tools.servers import BadServer, Source, server
-from studio.core.tools.tool import Gap, Offered, Tool
+from studio.core.tools.tool import Gap, Offered, ServerSeen, Tool
 from studio.core.tools.values import Values
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class LiveCatalog:
     ) -> None:
         self._plugins, self._data = plugins, data
         self._values, self._rules = Values.of(settings), Rules.of(allow)
+        self._watcher = Watcher()
         self._connections: dict[str, Connection] = {}
         self._ending: set[Connection] = set()
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
@@ -92,6 +95,7 @@ class LiveCatalog:
         async with asyncio.TaskGroup() as group:
             for connection in connections:
                 group.create_task(connection.close())
+        await self._watcher.close()
         if self._connector is not None:
             await self._connector.aclose()
 
@@ -106,7 +110,8 @@ class LiveCatalog:
         generation = self._plugins.generation
         plugins = await self._brought(manifest, gaps)
         sources = [*self._sources(manifest, plugins)]
-        connections = await self._connected(sources, gaps)
+        seen = list[ServerSeen]()
+        connections = await self._connected(sources, gaps, seen)
         for source, connection, listed in connections:
             for entry in listed:
                 made.add_listed(entry, source, connection, gaps)
@@ -115,7 +120,9 @@ class LiveCatalog:
         held = {name: package.skill for name, package in packages.items()}
         answering = {source.name for source, _, _ in connections}
         gaps += needs.missing(held, tools, answering, self._values)
-        offered = Offered(tools=tools, gaps=tuple(gaps), skills=skills.briefs(packages))
+        offered = Offered(
+            tools=tools, gaps=tuple(gaps), skills=skills.briefs(packages), servers=tuple(seen)
+        )
         states = tuple((connection, connection.generation) for _, connection, _ in connections)
         whole = len(connections) == len(sources)
         self._kept[id(manifest)] = _Kept(
@@ -197,12 +204,11 @@ class LiveCatalog:
         )
 
     async def _connected(
-        self, sources: list[Source], gaps: list[Gap]
+        self, sources: list[Source], gaps: list[Gap], seen: list[ServerSeen]
     ) -> list[tuple[Source, Connection, tuple[Any, ...]]]:
         """Each server that can be reached with the tools it lists; all are asked side by side."""
-        if sources and SDK[0] not in sys.modules:
-            for module in SDK:
-                await asyncio.to_thread(importlib.import_module, module)
+        if sources:
+            await _load_sdk()
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(self._listed(source)) for source in sources]
         found = list[tuple[Source, Connection, tuple[Any, ...]]]()
@@ -210,8 +216,10 @@ class LiveCatalog:
             answer = task.result()
             if isinstance(answer, Gap):
                 gaps.append(answer)
+                seen.append(told.missing(source, answer))
             else:
                 found.append((source, *answer))
+                seen.append(told.found(source, *answer))
         return found
 
     async def _listed(self, source: Source) -> tuple[Connection, tuple[Any, ...]] | Gap:
@@ -222,11 +230,25 @@ class LiveCatalog:
         except (BadServer, Down) as wrong:
             return Gap(source=source.name, message=str(wrong))
 
+    async def preview(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """What a server would bring, as JSON; it is started for this look alone.
+
+        BadServer or Down say why there is nothing to see.
+        """
+        await _load_sdk()
+        source = Source(entry=entry, folder=self._data)
+        described = server(source, self._values, self._data)
+        connection = Connection(described, self._rules, self._watcher)
+        try:
+            return told.preview(source, connection, await connection.tools())
+        finally:
+            await connection.close()
+
     def _connection(self, source: Source, described: Server) -> Connection:
         secrets = sorted(source.opened(self._values))
         key = ids.digest([source.entry, str(source.folder), source.hash, secrets])
         if key not in self._connections:
-            self._connections[key] = Connection(described, self._rules)
+            self._connections[key] = Connection(described, self._rules, self._watcher)
         return self._connections[key]
 
     def _let_idle_go(self) -> None:
@@ -237,6 +259,13 @@ class LiveCatalog:
             if not connection.busy and now - connection.used > IDLE_SECONDS:
                 connection.drop()
                 self._ending.add(self._connections.pop(key))
+
+
+async def _load_sdk() -> None:
+    """It takes a moment, so not on the loop, and not before there is a server."""
+    if SDK[0] not in sys.modules:
+        for module in SDK:
+            await asyncio.to_thread(importlib.import_module, module)
 
 
 def _entries(manifest: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -51,10 +51,11 @@ class Names:
             return
         place = f"{source.name}: {entry.name}"
         name = self._free(entry.name, source.name)
-        if words := _problem(entry, name):
+        words = problem(entry)
+        if name is None or words:
+            words = words or "its name is taken, and so is the one with its server's."
             gaps.append(Gap(source=source.name, message=f"{place} is left out: {words}"))
             return
-        assert name is not None, "else it is a problem"
         spec = spec_of(entry, name, source, connection, given)
         self.tools[name] = McpTool(spec, entry.name, connection)
         short = plain(entry.name)
@@ -96,8 +97,8 @@ def wanted(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return found if found.pop("enabled", True) else None
 
 
-def _problem(entry: Any, name: str | None) -> str | None:
-    """Why a server's tool cannot be offered under this name."""
+def problem(entry: Any) -> str:
+    """Why a server's tool cannot be offered under any name; "" when it can."""
     if fault := sources.name_fault(entry.name):
         return f"its name {fault.partition(';')[0].rstrip('.')}."
     wrong = schemas.problem(entry.input_schema, foreign=True) or (
@@ -105,9 +106,7 @@ def _problem(entry: Any, name: str | None) -> str | None:
         if entry.output_schema is not None
         else None
     )
-    if wrong:
-        return f"its schema {wrong}"
-    return None if name is not None else "its name is taken, and so is the one with its server's."
+    return f"its schema {wrong}" if wrong else ""
 
 
 def plain(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from studio.core.network import hosts
 from studio.core.rules.events import Origin
+from studio.core.rules.servers import identity
 from studio.core.tools import http
 from studio.core.tools.mcp.connection import Server
 from studio.core.tools.mcp.stdio import Launch
@@ -38,6 +39,11 @@ class Source:
     def name(self) -> str:
         """The server's name."""
         return str(self.entry.get("name", "a server"))
+
+    @property
+    def id(self) -> str:
+        """The same wherever this description is used."""
+        return identity(self.entry, self.plugin, self.version)
 
     @property
     def origin(self) -> Origin:

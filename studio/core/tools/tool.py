@@ -135,6 +135,28 @@ class Gap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServerSeen:
+    """How an MCP server was found just now.
+
+    `age` is how many seconds ago its tools were listed, `latency` how many ms that took; `said` is
+    what it last wrote beside the protocol.
+    """
+
+    id: str
+    name: str
+    transport: str
+    destination: str
+    plugin: str | None = None
+    plugin_version: str | None = None
+    is_up: bool = False
+    error: str = ""
+    said: str = ""
+    latency: int | None = None
+    age: float | None = None
+    tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Offered:
     """The tools an agent version is offered at this moment, by name, and what is missing.
 
@@ -144,6 +166,7 @@ class Offered:
     tools: Mapping[str, Tool]
     gaps: tuple[Gap, ...] = ()
     skills: tuple[Brief, ...] = ()
+    servers: tuple[ServerSeen, ...] = ()
 
 
 class Catalog(Protocol):

@@ -25,6 +25,7 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Committed, Journal, LeaseLost
 from studio.core.tools.tool import Catalog, Offered, Tool
 from studio.core.work.asking import Asking
+from studio.core.work.health import Health
 from studio.core.work.hold import Hold
 from studio.core.work.opening import Opening
 from studio.core.work.outage import Outage
@@ -46,6 +47,7 @@ class Driver:
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
         self.opening, self.outage = opening, Outage()
         self._asking, self._sending = Asking(self), Sending(self)
+        self._health = Health(db, clock)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
         self._listed: dict[tuple[str, int], object] = {}
 
@@ -157,6 +159,7 @@ class Driver:
         await self.opening.fresh()
         offered = await self.catalog.offered(manifest.data)
         await self._list(session, offered)
+        await self._health.note(offered.servers)
         return offered
 
     async def _list(self, session: Session, offered: Offered) -> None:

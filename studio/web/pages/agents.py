@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
@@ -77,18 +78,16 @@ async def show(request: Request) -> Response:
     view = ShowView(
         frame=await frame(request, agent.name, nav="agents"),
         agent=agent,
-        rows={tool.name: tuple(_some(tool.schema)) for tool in agent.tools},
+        rows={tool.name: some_rows(tool.schema) for tool in agent.tools},
         may_act=may(request, "operator"),
         may_edit=may(request, "admin"),
     )
     return page(request, "agents/show.html", view)
 
 
-def _some(schema: Any) -> Iterator[SchemaRow]:
-    for number, row in enumerate(schema_rows(schema)):
-        if number == MOST_ROWS:
-            return
-        yield row
+def some_rows(schema: Any) -> tuple[SchemaRow, ...]:
+    """The fields of a tool's arguments, as many as a page shows."""
+    return tuple(islice(schema_rows(schema), MOST_ROWS))
 
 
 def schema_rows(

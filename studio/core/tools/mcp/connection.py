@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from studio.core.masking import Mask
 from studio.core.network.resolver import Rules
 from studio.core.tools.mcp.stdio import Ears, Launch, stdio
+from studio.core.tools.mcp.watcher import Watcher
 
 if TYPE_CHECKING:
     import mcp_types
@@ -44,9 +45,10 @@ class Server:
 class Connection:
     """The one connection to a server. `generation` grows whenever its tools may have changed."""
 
-    def __init__(self, server: Server, rules: Rules) -> None:
-        self.server = server
+    def __init__(self, server: Server, rules: Rules, watcher: Watcher | None = None) -> None:
+        self.server, self._watcher = server, watcher
         self.generation, self.used = 0, time.monotonic()
+        self.listed, self.latency = 0.0, 0.0
         self._rules = rules
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
@@ -67,12 +69,30 @@ class Connection:
         """It was ended, and its server is gone."""
         return self._stop.is_set() and (self._task is None or self._task.done())
 
+    @property
+    def listed_ago(self) -> float:
+        """How many seconds ago its tools were listed."""
+        return time.monotonic() - self.listed
+
+    @property
+    def about(self) -> dict[str, str]:
+        """Who the server says it is."""
+        client = self._client()
+        if client is None:
+            return {}
+        info = client.server_info
+        who = {"name": info.name, "version": info.version} if info is not None else {}
+        told = {**who, "protocol": client.protocol_version}
+        return {name: self.server.mask.text(str(text or ""))[:200] for name, text in told.items()}
+
     async def tools(self) -> "tuple[mcp_types.Tool, ...]":
         """The tools it offers now; Down when it cannot be reached."""
         async with self._listing:
             client = await self.client()
             if self._tools is None:
+                begun = time.monotonic()
                 self._tools = await self._list(client)
+                self.listed, self.latency = time.monotonic(), time.monotonic() - begun
                 self.generation += 1
             return self._tools
 
@@ -194,7 +214,7 @@ class Connection:
 
     async def _transport(self, stack: contextlib.AsyncExitStack, ears: Ears) -> Any:
         if self.server.launch is not None:
-            return stdio(self.server.launch, ears)
+            return stdio(self.server.launch, ears, self._watcher)
         from mcp.client.streamable_http import streamable_http_client
 
         from studio.core.tools.mcp import streamable

@@ -1,7 +1,7 @@
 """An MCP server as a process of ours: lines of JSON over its pipes, for the SDK's client.
 
 Its environment is narrow, its lines are bounded, what it writes to stderr is kept short for the
-person, and at the end its whole process group is gone.
+person, and at the end, also at ours by kill -9, its whole process group is gone.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from typing import Any
 
 from studio.core.masking import Mask
 from studio.core.tools.mcp.errors import TOO_LARGE
+from studio.core.tools.mcp.watcher import Watcher
 
 LONGEST_LINE = 8 * 1024 * 1024
 KEPT_STDERR, KEPT_STRAY = 64 * 1024, 16 * 1024
@@ -71,7 +72,9 @@ def environment(declared: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.asynccontextmanager
-async def stdio(launch: Launch, ears: Ears) -> AsyncIterator[tuple[Any, Any]]:
+async def stdio(
+    launch: Launch, ears: Ears, watcher: Watcher | None = None
+) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server; gives the streams that the SDK's client reads and writes."""
     import anyio
 
@@ -79,6 +82,8 @@ async def stdio(launch: Launch, ears: Ears) -> AsyncIterator[tuple[Any, Any]]:
         *launch.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=launch.folder,
         env=environment(launch.env), start_new_session=True,
     )  # fmt: skip
+    if watcher is not None:
+        await watcher.watch(process.pid)  # it leads a group of its own
     to_client, from_server = anyio.create_memory_object_stream[Any](0)
     to_server, from_client = anyio.create_memory_object_stream[Any](0)
     try:
@@ -98,6 +103,8 @@ async def stdio(launch: Launch, ears: Ears) -> AsyncIterator[tuple[Any, Any]]:
     finally:
         _kill(process, signal.SIGKILL)
         _let_go(process)
+        if watcher is not None:
+            watcher.forget(process.pid)
         for stream in (to_client, from_server, to_server, from_client):
             stream.close()
 

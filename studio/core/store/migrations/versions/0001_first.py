@@ -33,6 +33,7 @@ def upgrade() -> None:
     _sign_ins()
     _spent()
     _listings()
+    _servers()
     _plugin_folders()
     _drafts()
     _key_uses()
@@ -597,6 +598,27 @@ def _listings() -> None:
         sa.Column("gaps", sa.Text(), nullable=False),
         sa.Column("skills", sa.Text(), nullable=False, server_default="[]"),
         sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+
+
+def _servers() -> None:
+    op.create_table(
+        "servers",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("plugin", sa.Text()),
+        sa.Column("plugin_version", sa.Text()),
+        sa.Column("transport", sa.Text(), nullable=False),
+        sa.Column("destination", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=False),
+        sa.Column("said", sa.Text(), nullable=False),
+        sa.Column("latency", sa.BigInteger()),
+        sa.Column("tools", sa.Text(), nullable=False),
+        sa.Column("listed", sa.BigInteger()),
+        sa.Column("asked", sa.BigInteger(), nullable=False),
+        sa.Column("changed", sa.BigInteger(), nullable=False),
+        sa.Column("worker", sa.Text(), nullable=False),
     )
 
 
