@@ -1,6 +1,7 @@
 """Templates: nothing in them escapes escaping, runs by itself or reaches what no page shows."""
 
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from jinja2 import nodes
 from studio.core.rules.access import Person
 from studio.web import static
 from studio.web.render import templates
+from tests.core.rules.test_pictures import png
 from tests.web import html
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
 
@@ -134,6 +136,24 @@ async def everything(studio: Studio) -> None:
     (question,) = await story.reply(curious, "", {"tool": "ask_person"})
     schema = {"type": "object", "properties": {"to": {"type": "array", "items": {}}}}
     await story.hold(curious, question, kind="question", prompt="Whom?", schema=schema)
+    await with_files(studio)
     await studio.runtime.make_key(ADA, "exporter", "viewer")
     manifest = (await studio.reader.agent(ADA, "helper")).manifest
     await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})
+
+
+async def with_files(studio: Studio) -> None:
+    """A session with a picture and two versions of a text."""
+    session_id = await studio.story.session("Files")
+
+    async def bytes_of(data: bytes) -> AsyncIterator[bytes]:
+        yield data
+
+    async def keep(name: str, data: bytes, artifact_id: str | None = None) -> str:
+        done = await studio.runtime.save_artifact(
+            ADA, session_id, name=name, media="", chunks=bytes_of(data), artifact_id=artifact_id
+        )
+        return str(done.artifact_id)
+
+    await keep("a.png", png(8, 8) + b"rest")
+    await keep("notes.md", b"two", await keep("notes.md", b"one"))

@@ -18,6 +18,7 @@ from studio.core.clock import Clock
 from studio.core.projections import (
     agent_diffs,
     agents,
+    artifacts,
     calls,
     cards,
     facts,
@@ -48,6 +49,7 @@ from studio.core.projections.agents import (
     ToolView,
     VersionRow,
 )
+from studio.core.projections.artifacts import ArtifactRow, ArtifactView, VersionView
 from studio.core.projections.calls import CallRow
 from studio.core.projections.cards import Card, Decision
 from studio.core.projections.facts import EventRow
@@ -72,6 +74,7 @@ from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
 from studio.core.sealing import KeyFile
+from studio.core.store import files
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
@@ -81,6 +84,8 @@ __all__ = [
     "AgentDiff",
     "AgentRow",
     "AgentView",
+    "ArtifactRow",
+    "ArtifactView",
     "AskedTurns",
     "CallRow",
     "Card",
@@ -122,8 +127,9 @@ __all__ = [
     "VersionChange",
     "VersionPage",
     "VersionRow",
+    "VersionView",
     "WaitRow",
-]  # fmt: skip
+]
 
 T = TypeVar("T")
 DAY = 86_400_000
@@ -299,6 +305,27 @@ class Reader:
         return await self._read(
             lambda conn: facts.before(conn, person, session_id, _whole(before), limit), session_id
         )
+
+    async def artifacts(
+        self, person: Person, session_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Page[ArtifactRow]:
+        """The artifacts of a session, the one made last first."""
+        return await self._read(
+            lambda conn: artifacts.page(conn, person, session_id, limit=limit, cursor=cursor),
+            session_id,
+        )
+
+    async def artifact(
+        self, person: Person, artifact_id: str, version: int | None = None
+    ) -> ArtifactView:
+        """One artifact, as it is in this version (without one: the newest)."""
+        return await self._read(
+            lambda conn: artifacts.view(conn, person, artifact_id, _whole(version)), artifact_id
+        )
+
+    def file(self, version: VersionView, begin: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes of a version that `artifact` answered with, a piece at a time."""
+        return files.stream(self._db, version.hash, begin, end)
 
     async def blob(self, person: Person, hash: str, session_id: str) -> bytes:
         """The bytes of a large value that a fact of this session refers to."""

@@ -6,6 +6,8 @@ from starlette.requests import Request
 
 from studio.core.reader import SessionView
 from studio.core.rules.errors import Invalid, StudioError
+from studio.core.rules.files import UPLOAD_BYTES
+from studio.core.runtime import Upload
 from studio.web.visit import may, new_key
 
 IN_HAND = frozenset({"queued", "running", "held", "waiting"})
@@ -29,6 +31,8 @@ class Composer:
     text: str = ""
     said: str = ""
     refusal: StudioError | None = None
+    uploads: tuple[Upload, ...] = ()
+    most: int = UPLOAD_BYTES
 
     @property
     def can_deny(self) -> bool:
@@ -44,7 +48,7 @@ class Composer:
 
 def composer(
     request: Request, session: SessionView, *, typed: str = "", said: str = "",
-    refusal: StudioError | None = None,
+    refusal: StudioError | None = None, uploads: tuple[Upload, ...] = (),
 ) -> Composer:  # fmt: skip
     """The composer as it stands, or as it was when a message was refused."""
     row = session.row
@@ -60,4 +64,5 @@ def composer(
         text=typed,
         said=said,
         refusal=refusal,
+        uploads=uploads,
     )

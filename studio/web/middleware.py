@@ -23,6 +23,8 @@ from studio.web.visit import WRITING_BYTES
 OPEN = ("/sign-in", "/static", "/favicon.ico")  # all that is answered without a sign-in
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_BYTES = 1024 * 1024
+FILES_BYTES = 256 * BODY_BYTES  # of a form with files; each of them has its own, lower limit
+WITH_FILES = re.compile(r"/uploads|/sessions(/[^/]+/(messages|preview))?")
 DRAIN_BYTES = 8 * BODY_BYTES
 WRITING = re.compile(r"/sessions(/[^/]+/(messages|preview|stop))?")  # where a person writes
 
@@ -154,6 +156,7 @@ class BoundedBodies:
             return
         declared = Headers(scope=scope).get("content-length", "0")
         limit = WRITING_BYTES if WRITING.fullmatch(scope["path"]) else self.limit
+        limit = FILES_BYTES if _may_carry_files(scope) else limit
         taken = 0
 
         async def bounded() -> Message:
@@ -178,6 +181,12 @@ class BoundedBodies:
             taken += len(message.get("body", b""))
             if message["type"] != "http.request" or not message.get("more_body"):
                 return
+
+
+def _may_carry_files(scope: Scope) -> bool:
+    """A form with files, sent to where one may be sent."""
+    kind = Headers(scope=scope).get("content-type", "")
+    return kind.startswith("multipart/form-data") and bool(WITH_FILES.fullmatch(scope["path"]))
 
 
 class OwnOrigin:

@@ -11,6 +11,7 @@ from studio.core.rules import contents
 from studio.core.rules.events import Content
 from studio.web import arguments
 from studio.web.arguments import Node
+from studio.web.attachments import is_picture, kind_icon
 from studio.web.format import count, pretty
 
 State = tuple[str, str]
@@ -130,4 +131,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "words": words,
     "is_cut": is_cut,
     "tree": tree,
+    "kind_icon": kind_icon,
+    "is_picture": is_picture,
 }

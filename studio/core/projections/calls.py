@@ -1,5 +1,6 @@
 """Calls and model attempts, one row an effect: light for lists, full where one is looked at."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from studio.core.projections import pages, sessions
 from studio.core.rules.access import Person
 from studio.core.rules.errors import NotFound
-from studio.core.rules.events import Content, Ruling
+from studio.core.rules.events import Content, FileRef, Ruling
 from studio.core.store import codec, tables
 
 LIMIT_MOST = 1000
@@ -26,7 +27,8 @@ class CallRow:
     and `full` is false; `peek` (first 300 characters of the arguments) and `size` (their bytes) are
     always set. `digest` binds what was proposed, `decided` what may run, `sent` what was sent (""
     while nothing was). `took` is ms from first send to end. `settled`: an uncertain call was
-    cleared up. `masked` counts the secrets that were taken out of what came back.
+    cleared up. `masked` counts the secrets that were taken out of what came back; `files` are the
+    artifacts that it left or read.
     """
 
     id: str
@@ -69,15 +71,16 @@ class CallRow:
     settled: bool
     masked: int
     seq: int
+    files: tuple[FileRef, ...] = ()
 
 
 _MADE = {"full", "took"}  # of other columns
 _CONTENTS = ("arguments", "proposed", "result")
 _PLAIN = [
     field.name for field in fields(CallRow)
-    if field.name not in {*_MADE, *_CONTENTS, "message", "ruling", "settled"}
+    if field.name not in {*_MADE, *_CONTENTS, "message", "ruling", "settled", "files"}
 ]  # fmt: skip
-_SHARED = [f[name].label(f"c_{name}") for name in (*_PLAIN, "ruling", "settled")]
+_SHARED = [f[name].label(f"c_{name}") for name in (*_PLAIN, "ruling", "settled", "files")]
 LIGHT: list[sa.ColumnElement[Any]] = [
     *_SHARED,
     sa.func.substr(f.message, 1, WORDS).label("c_message"),
@@ -100,8 +103,14 @@ def of(found: sa.RowMapping) -> CallRow:
         message=found["c_message"],
         ruling=codec.back(Ruling, found["c_ruling"]) if found["c_ruling"] != "null" else None,
         settled=bool(found["c_settled"]),
+        files=refs(json.loads(found["c_files"])),
         took=ended - started if started is not None and ended is not None else None,
     )
+
+
+def refs(made: list[dict[str, Any]]) -> tuple[FileRef, ...]:
+    """References to files from their JSON."""
+    return tuple(FileRef(**item) for item in made)
 
 
 def _contents(found: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from studio.core.projections.waits import WaitRow
 from studio.core.rules import contents
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
-from studio.core.rules.events import Content, Usage
+from studio.core.rules.events import Content, FileRef, Usage
 from studio.core.store import tables
 
 LIMIT_MOST = 500
@@ -60,6 +60,7 @@ class Line:
     message: str
     usage: Usage | None
     payload: dict[str, Any]
+    files: tuple[FileRef, ...] = ()
     model: str = ""
     is_fallback: bool = False
     is_cut: bool = False
@@ -161,11 +162,12 @@ def _line(row: sa.RowMapping, of_effects: dict[str, CallRow], of_waits: dict[str
     is_call = row["type"] == e.CallProposed.TYPE
     content = _content(payload.get("text") or payload.get("output"))
     usage = payload.get("usage")
+    call = of_effects[effect_id] if is_call else None
     return Line(
         seq=row["seq"], time=row["time"], kind=KINDS[row["type"]], turn_id=row["turn_id"],
         turn_number=row["number"], effect_id=effect_id, content=content,
         text=_text(row["type"], payload, content), by=payload.get("by"),
-        call=of_effects[effect_id] if is_call else None,
+        call=call, files=call.files if call else calls.refs(payload.get("files", [])),
         wait=of_waits.get(effect_id) if is_call else None,
         code=payload.get("code") or payload.get("limit", ""),
         message=payload.get("message") or "", usage=Usage(**usage) if usage else None,

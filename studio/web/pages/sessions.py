@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from studio.core.reader import (
     AgentRow,
     AgentView,
+    ArtifactRow,
     EventRow,
     Page,
     SessionRow,
@@ -16,7 +17,10 @@ from studio.core.reader import (
     Timeline,
 )
 from studio.core.rules.errors import Invalid, StudioError
-from studio.web import errors
+from studio.core.rules.files import UPLOAD_BYTES
+from studio.core.runtime import Upload
+from studio.web import attachments, errors
+from studio.web.attachments import Attached
 from studio.web.cards import CardView, cards_of
 from studio.web.composer import Composer, composer
 from studio.web.render import Frame, block, frame, page
@@ -35,7 +39,7 @@ from studio.web.visit import (
 
 STATUSES = ("queued", "running", "held", "waiting", "completed", "failed", "cancelled", "idle")
 NEEDS = ("any", "held", "questions", "uncertain")
-PANELS = ("usage", "events", "agent")
+PANELS = ("usage", "events", "artifacts", "agent")
 EVENTS = 60
 SHOW = "sessions/show.html"
 WINDOW = 100  # lines of a timeline that are shown at once
@@ -88,6 +92,8 @@ class NewView:
     key: str
     fields: dict[str, str]
     error: str = ""
+    uploads: tuple[Upload, ...] = ()
+    most: int = UPLOAD_BYTES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +104,7 @@ class Panel:
     events: tuple[EventRow, ...] = ()
     events_before: int | None = None
     agent: AgentView | None = None
+    artifacts: Page[ArtifactRow] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,18 +164,21 @@ async def new(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /sessions."""
-    form = await typed(request)
+    form = await attachments.with_files(request)
     agent, title, message = text(form, "agent"), text(form, "title"), text(form, "message")
-    private = text(form, "private") == "true"
+    private, files = text(form, "private") == "true", await attachments.attached(request, form)
     try:
+        if files.refusal is not None:
+            raise files.refusal
         started = await runtime(request).start_session(
             person(request), agent=agent, title=title, message=message if message.strip() else None,
-            private=private, key=text(form, "key") or None,
+            private=private, files=files.parts, key=text(form, "key") or None,
         )  # fmt: skip
     except StudioError as refusal:
         return await _form(
-            request, agent=agent, title=title, message=message, private=private, refusal=refusal
-        )
+            request, agent=agent, title=title, message=message, private=private, refusal=refusal,
+            files=files,
+        )  # fmt: skip
     return onward(request, f"/sessions/{started.session_id}")
 
 
@@ -209,17 +219,23 @@ async def panel(request: Request) -> Response:
 
 async def send(request: Request) -> Response:
     """POST /sessions/{session_id}/messages: send, or deny what is held and send."""
-    form, session_id = await typed(request), request.path_params["session_id"]
+    form, session_id = await attachments.with_files(request), request.path_params["session_id"]
     message, key = text(form, "text"), text(form, "key") or None
+    files = await attachments.attached(request, form)
     try:
+        if files.refusal is not None:
+            raise files.refusal
         if text(form, "how") == "deny":
             await runtime(request).deny_and_send(
-                person(request), session_id, message, reason=text(form, "reason"), key=key
-            )
+                person(request), session_id, message, reason=text(form, "reason"),
+                files=files.parts, key=key,
+            )  # fmt: skip
         else:
-            await runtime(request).send_message(person(request), session_id, message, key=key)
+            await runtime(request).send_message(
+                person(request), session_id, message, files=files.parts, key=key
+            )
     except StudioError as refusal:
-        return await _back(request, typed=message, refusal=refusal)
+        return await _back(request, typed=message, refusal=refusal, files=files)
     return await _back(request)
 
 
@@ -254,8 +270,9 @@ async def _timeline(request: Request) -> Timeline:
 
 
 async def _view(
-    request: Request, *, typed: str = "", refusal: StudioError | None = None
-) -> ShowView:
+    request: Request, *, typed: str = "", refusal: StudioError | None = None,
+    uploads: tuple[Upload, ...] = (),
+) -> ShowView:  # fmt: skip
     """The session as this person sees it.
 
     The timeline is read first: its seq is the cursor, so nothing here may be older than it.
@@ -269,7 +286,7 @@ async def _view(
         session=session,
         timeline=shown,
         cards=await cards_of(request, row.id),
-        composer=composer(request, session, typed=typed, refusal=refusal),
+        composer=composer(request, session, typed=typed, refusal=refusal, uploads=uploads),
         panel=await _panel(request, session),
         draft=draft[1] if draft else "",
         is_now=is_now,
@@ -277,18 +294,23 @@ async def _view(
 
 
 async def _back(
-    request: Request, *, typed: str = "", refusal: StudioError | None = None, said: str = ""
-) -> Response:
+    request: Request, *, typed: str = "", refusal: StudioError | None = None, said: str = "",
+    files: Attached | None = None,
+) -> Response:  # fmt: skip
     """After a change, or its refusal: the composer for an open page, the session for a browser."""
     status = errors.status(refusal) if refusal else 200
+    uploads = await attachments.uploads(request, files.ids) if files else ()
     if is_swap(request):
         session = await _session(request)
-        writing = composer(request, session, typed=typed, refusal=refusal, said=said)
+        writing = composer(
+            request, session, typed=typed, refusal=refusal, said=said, uploads=uploads
+        )
         return block(request, SHOW, "composer", Part(session=session, composer=writing),
                      status=status)  # fmt: skip
     if refusal is None:
         return RedirectResponse(f"/sessions/{request.path_params['session_id']}#end", 303)
-    return page(request, SHOW, await _view(request, typed=typed, refusal=refusal), status=status)
+    view = await _view(request, typed=typed, refusal=refusal, uploads=uploads)
+    return page(request, SHOW, view, status=status)
 
 
 async def _panel(request: Request, session: SessionView) -> Panel:
@@ -301,6 +323,11 @@ async def _panel(request: Request, session: SessionView) -> Panel:
         )
         earlier = found[0].seq if found and found[0].seq > 1 else None
         return Panel(name=name, events=tuple(reversed(found)), events_before=earlier)
+    if name == "artifacts":
+        kept = await reader(request).artifacts(
+            asking, row.id, cursor=asked(request, "cursor") or None
+        )
+        return Panel(name=name, artifacts=kept)
     if name == "agent":
         agent = await reader(request).agent(asking, row.agent, row.agent_version)
         return Panel(name=name, agent=agent)
@@ -309,7 +336,7 @@ async def _panel(request: Request, session: SessionView) -> Panel:
 
 async def _form(
     request: Request, *, agent: str, title: str, message: str, private: bool,
-    refusal: StudioError | None = None,
+    refusal: StudioError | None = None, files: Attached | None = None,
 ) -> Response:  # fmt: skip
     view = NewView(
         frame=await frame(request, "New session", nav="sessions"),
@@ -321,6 +348,7 @@ async def _form(
         key=new_key(),
         fields=refusal.fields if isinstance(refusal, Invalid) else {},
         error=refusal.message if refusal else "",
+        uploads=await attachments.uploads(request, files.ids) if files else (),
     )
     status = errors.status(refusal) if refusal else 200
     return page(request, "sessions/new.html", view, status=status)

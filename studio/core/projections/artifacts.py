@@ -1,0 +1,138 @@
+"""Artifacts of a session: the files that came with messages, that agents kept, that calls left."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.projections import pages, sessions
+from studio.core.projections.pages import Page
+from studio.core.rules.access import Person
+from studio.core.rules.errors import NotFound
+from studio.core.store import tables
+
+VERSIONS_MOST = 200
+
+a, v, t, f = (
+    tables.artifacts.c, tables.artifact_versions.c, tables.turns.c, tables.effects.c,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactRow:
+    """An artifact as its newest version is. `source` is upload, agent or result.
+
+    `turn_number` and `tool` say which turn and which call made that version, if any did.
+    """
+
+    id: str
+    session_id: str
+    name: str
+    source: str
+    media: str
+    size: int
+    hash: str
+    latest: int
+    by: str
+    turn_id: str | None
+    turn_number: int | None
+    effect_id: str | None
+    tool: str | None
+    made: int
+    saved: int
+    seq: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionView:
+    """One version. `width` and `height` (pixels) and `pages` are 0 when unknown."""
+
+    version: int
+    media: str
+    size: int
+    hash: str
+    source: str
+    by: str
+    turn_id: str | None
+    turn_number: int | None
+    effect_id: str | None
+    tool: str | None
+    width: int
+    height: int
+    pages: int
+    time: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactView:
+    """An artifact with the version that is looked at, and all its versions, newest first."""
+
+    row: ArtifactRow
+    version: VersionView
+    versions: tuple[VersionView, ...]
+
+
+_OWN = {"turn_number", "tool"}
+_ROW = [a[item.name] for item in fields(ArtifactRow) if item.name not in _OWN]
+_VERSION = [v[item.name] for item in fields(VersionView) if item.name not in _OWN]
+_MADE_BY: list[sa.ColumnElement[Any]] = [t.number.label("turn_number"), f.tool.label("tool")]
+
+
+def page(
+    conn: sa.Connection, person: Person, session_id: str, *, limit: int, cursor: str | None
+) -> Page[ArtifactRow]:
+    """The artifacts of a session, the one made last first: two statements."""
+    count = pages.size(limit)
+    bound = pages.filter_digest(list="artifacts", session=session_id)
+    place = pages.place(cursor, bound, int)
+    sessions.head(conn, person, session_id)
+    query = _rows().where(a.session_id == session_id)
+    if place is not None:
+        query = query.where(a.seq < place[0])
+    found = sessions.rows(conn, query.order_by(a.seq.desc()).limit(count + 1))
+    items = tuple(ArtifactRow(**row) for row in found[:count])
+    more = len(found) > count
+    return Page(items=items, next=pages.cursor(bound, (items[-1].seq,)) if more else None)
+
+
+def view(
+    conn: sa.Connection, person: Person, artifact_id: str, version: int | None
+) -> ArtifactView:
+    """One artifact; NotFound also when its session is not for this person: two statements."""
+    joined = tables.sessions.c.id == a.session_id
+    query = _rows().join(tables.sessions, joined).where(a.id == artifact_id)
+    found = sessions.rows(conn, query.where(*sessions.visible(person)))
+    if not found:
+        raise not_found()
+    versions = [VersionView(**row) for row in sessions.rows(conn, _versions(artifact_id))]
+    wanted = version or found[0]["latest"]
+    shown = next((one for one in versions if one.version == wanted), None)
+    if shown is None:
+        raise not_found()
+    return ArtifactView(row=ArtifactRow(**found[0]), version=shown, versions=tuple(versions))
+
+
+def not_found() -> NotFound:
+    """The same words whether it does not exist or is not for this person."""
+    return NotFound("There is no such artifact.", code="artifact.not_found")
+
+
+def _rows() -> sa.Select[Any]:
+    return (
+        sa.select(*_ROW, *_MADE_BY)
+        .select_from(tables.artifacts)
+        .outerjoin(tables.turns, t.id == a.turn_id)
+        .outerjoin(tables.effects, f.id == a.effect_id)
+    )
+
+
+def _versions(artifact_id: str) -> sa.Select[Any]:
+    return (
+        sa.select(*_VERSION, *_MADE_BY)
+        .select_from(tables.artifact_versions)
+        .outerjoin(tables.turns, t.id == v.turn_id)
+        .outerjoin(tables.effects, f.id == v.effect_id)
+        .where(v.artifact_id == artifact_id)
+        .order_by(v.version.desc())
+        .limit(VERSIONS_MOST)
+    )
