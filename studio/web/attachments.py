@@ -8,12 +8,11 @@ from starlette.requests import Request
 
 from studio.core.rules import media
 from studio.core.rules.errors import Invalid, StudioError
-from studio.core.rules.files import PARTS, Part
+from studio.core.rules.files import Part
 from studio.core.runtime import Upload
 from studio.web.visit import person, runtime
 
 CHUNK = 256 * 1024
-TEXT_BYTES = 2 * 1024 * 1024  # of one field that is no file
 KIND_ICONS = {
     "image": "image", "pdf": "file-text", "text": "file-text", "audio": "music", "video": "play",
     "archive": "file-archive", "other": "file",
@@ -38,11 +37,6 @@ class Attached:
         if len(self.refused) < 2:
             return self.refused[0] if self.refused else None
         return Invalid(" ".join(one.message for one in self.refused), code="file.refused")
-
-
-async def with_files(request: Request) -> FormData:
-    """A form that may carry files; they wait on the disk, not in memory."""
-    return await request.form(max_files=PARTS, max_fields=2_000, max_part_size=TEXT_BYTES)
 
 
 async def attached(request: Request, form: FormData) -> Attached:

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from studio.core.reader import Reader
 from studio.core.rules.access import RANK, Person
+from studio.core.rules.files import PARTS
 from studio.core.runtime import Runtime
 
 # A message may have 1 MiB. A form may carry that of any script (three letters a byte) and more than
@@ -44,8 +45,8 @@ def is_swap(request: Request) -> bool:
 
 
 async def typed(request: Request) -> FormData:
-    """The form as it was sent; the middleware has bounded its size."""
-    return await request.form(max_files=0, max_fields=2_000, max_part_size=WRITING_BYTES)
+    """The form as it was sent, with its files; the middleware has bounded its size."""
+    return await request.form(max_files=PARTS, max_fields=2_000, max_part_size=WRITING_BYTES)
 
 
 def text(form: FormData, name: str) -> str:

@@ -13,6 +13,7 @@ from tests.web import html
 from tests.web.conftest import BASE, Studio, Visitor
 
 SAMPLES = {
+    "artifact_id": "art_1", "upload_id": "upl_1", "turn": "1",
     "wait_id": "wai_x", "session_id": "ses_x", "effect_id": "eff_x", "name": "helper",
     "part": "result", "key_id": "key_x", "token": "x", "path": "css/tokens.css",
 }  # fmt: skip

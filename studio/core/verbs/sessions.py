@@ -138,18 +138,24 @@ class SessionVerbs(Verbs):
             **await self._message(person, session_id, rule, turn_id, "send", key, [text], attached)
         )
 
-    async def preview_message(self, person: Person, session_id: str, text: str) -> Preview:
+    async def preview_message(
+        self, person: Person, session_id: str, text: str, *, files: Sequence[Part] = ()
+    ) -> Preview:
         """What sending this message would ask the model. Refused as sending it would be.
 
         Nothing is recorded, so nothing is there that a worker could take up and send.
         """
         access.needs(person, "operator", "preview a message")
-        text = _message(text)
+        text = _message(text, files)
         found = await self.journal.session(session_id)
         if found is None:
             raise NotFound("There is no such session.", code="session.not_found")
         parts.visible(person, found)
-        (event,) = messages.accept(found, turn_id=self.clock.new_id("trn"), text=text, by=person.id)
+        attached = Attached(person, files, self.limits)
+        await self.db.read(lambda conn: attached.find(conn, found))
+        event = messages.accept(
+            found, turn_id=self.clock.new_id("trn"), text=text, by=person.id, given=attached.given
+        )[-1]  # before it stand the artifacts, which no request tells of
         now = self.clock.now()
         fact = e.Fact(
             session_id=session_id, seq=found.seq + 1, position=0, id="", time=now,

@@ -13,7 +13,7 @@ from studio.core.rules.errors import Invalid, NotFound, StudioError
 from studio.core.rules.files import GIVEN_BYTES
 from studio.web import attachments, errors
 from studio.web.render import Frame, frame, page
-from studio.web.visit import asked, person, reader, runtime
+from studio.web.visit import asked, person, reader, runtime, typed
 
 PREVIEW_BYTES = 50 * 1024
 LOCKED = "sandbox; default-src 'none'"
@@ -78,7 +78,7 @@ async def picture(request: Request) -> Response:
 
 async def take(request: Request) -> Response:
     """POST /uploads: one file for a message that is being written; a script asks."""
-    form = await attachments.with_files(request)
+    form = await typed(request)
     item = form.get("file")
     try:
         if not isinstance(item, UploadFile):

@@ -9,7 +9,7 @@ from studio.core.reader import SessionView
 from studio.core.rules.context import Said
 from studio.core.rules.errors import Invalid, StudioError
 from studio.core.runtime import Preview
-from studio.web import errors
+from studio.web import attachments, errors
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import is_swap, new_key, person, reader, runtime, text, typed
 
@@ -30,6 +30,7 @@ class PreviewView:
     left_out: int = 0
     refusal: str = ""
     wrong: str = ""
+    uploads: tuple[str, ...] = ()
 
 
 async def show(request: Request) -> Response:
@@ -37,10 +38,11 @@ async def show(request: Request) -> Response:
     form = await typed(request)
     message = text(form, "text")
     session = await reader(request).session(person(request), request.path_params["session_id"])
+    files = await attachments.attached(request, form)
     found: Preview | None = None
     refusal: StudioError | None = None
     try:
-        found = await runtime(request).preview_message(person(request), session.row.id, message)
+        found = await _preview(request, session, message, files)
     except StudioError as error:
         refusal = error
     said = found.messages if found else ()
@@ -55,8 +57,19 @@ async def show(request: Request) -> Response:
         left_out=max(len(said) - MESSAGES, 0),
         refusal=refusal.message if refusal else "",
         wrong=fields.get("text", ""),
+        uploads=tuple(files.ids),
     )
     status = errors.status(refusal) if refusal else 200
     if is_swap(request):
         return block(request, SHOW, "request", view, status=status)
     return page(request, SHOW, view, status=status)
+
+
+async def _preview(
+    request: Request, session: SessionView, message: str, files: attachments.Attached
+) -> Preview:
+    if files.refusal is not None:
+        raise files.refusal
+    return await runtime(request).preview_message(
+        person(request), session.row.id, message, files=files.parts
+    )

@@ -164,7 +164,7 @@ async def new(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """POST /sessions."""
-    form = await attachments.with_files(request)
+    form = await typed(request)
     agent, title, message = text(form, "agent"), text(form, "title"), text(form, "message")
     private, files = text(form, "private") == "true", await attachments.attached(request, form)
     try:
@@ -219,7 +219,7 @@ async def panel(request: Request) -> Response:
 
 async def send(request: Request) -> Response:
     """POST /sessions/{session_id}/messages: send, or deny what is held and send."""
-    form, session_id = await attachments.with_files(request), request.path_params["session_id"]
+    form, session_id = await typed(request), request.path_params["session_id"]
     message, key = text(form, "text"), text(form, "key") or None
     files = await attachments.attached(request, form)
     try:
