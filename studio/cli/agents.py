@@ -1,7 +1,7 @@
 """Agents from the command line: apply manifests, list what there is."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from api_client import Client
 from api_client.shapes import Plan
 from studio.cli.command import Command, argument
 from studio.cli.context import Context
-from studio.cli.manifests import Fault, File, find
+from studio.cli.manifests import Fault, File, Folder, find
 from studio.core.rules import paths
 
 
@@ -18,17 +18,19 @@ def apply(context: Context) -> int:
     """Save every manifest in one transaction, or none when one is wrong: every fault is told."""
     found = find([Path(path) for path in context.given.paths])
     with context.client() as studio:
-        plans, faults = _plan(studio, found.files, found.faults)
+        files = _with_skills(studio, found, dry_run=True)
+        plans, faults = _plan(studio, files, found.faults)
         if faults:
-            _refuse(context, faults, len(found.files) + len(found.faults))
+            _refuse(context, faults, found.count)
             return 1
         if not context.given.dry_run:
-            plans = _save(studio, found.files, plans)
+            _with_skills(studio, found, dry_run=False)
+            plans = _save(studio, files, plans)
     if context.as_json:
-        given = zip(found.files, plans, strict=True)
+        given = zip(files, plans, strict=True)
         context.terminal.json([{"file": str(file.path), **plan} for file, plan in given])
     else:
-        _show(context, found.files, plans)
+        _show(context, files, plans)
     return 0
 
 
@@ -48,6 +50,27 @@ def index(context: Context) -> None:
             ],
             none="No agents yet. Save one with `studio agents apply <file>`.",
         )  # fmt: skip
+
+
+def _with_skills(studio: Client, found: Folder, *, dry_run: bool) -> list[File]:
+    """The manifests with the skills that lie beside them named by their content.
+
+    What is wrong with a skill is a fault of the manifest that names it. A skill that is saved and
+    then named by no agent changes nothing.
+    """
+    files = []
+    for file in found.files:
+        named = list(file.value["skills"]) if file.skills else []
+        for index, archive in file.skills.items():
+            try:
+                saved = studio.plugins.save_skill(archive, dry_run=dry_run)
+                named[index] = saved["reference"]
+            except (api_client.Invalid, api_client.TooLarge) as error:
+                words = "; ".join(f"{k} {v}".strip() for k, v in error.fields.items())
+                place = f"skills[{index}].folder"
+                found.faults.append(file.fault(place, words or error.message))
+        files.append(replace(file, value={**file.value, "skills": named}) if named else file)
+    return files
 
 
 def _plan(

@@ -7,7 +7,8 @@ from typing import Any
 
 from studio.core import manifests
 from studio.core.manifests import Document, Format
-from studio.core.rules.errors import Invalid
+from studio.core.packages import folder
+from studio.core.rules.errors import Invalid, StudioError
 
 FORMATS: dict[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 LARGEST = 4 * 1024 * 1024  # bytes of one file
@@ -25,11 +26,15 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """A manifest that could be read. `value` has the text of its instructions in it."""
+    """A manifest that could be read. `value` has the text of its instructions in it.
+
+    `skills` are archives of the skill folders that it names, by their place in its list.
+    """
 
     path: Path
     value: Any
     document: Document
+    skills: Mapping[int, bytes] = field(default_factory=dict)
 
     def fault(self, path: str, message: str) -> Fault:
         """A fault of one of its fields."""
@@ -43,6 +48,11 @@ class Folder:
 
     files: list[File] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How many files were looked at."""
+        return len({str(file.path) for file in self.files} | {fault.file for fault in self.faults})
 
 
 def find(given: Iterable[Path]) -> Folder:
@@ -90,7 +100,8 @@ def _read(path: Path) -> File:
             Fault(file=str(path), message=words, path=where, line=lines.get(where))
         ) from error
     found = File(path=path, value=document.value, document=document)
-    return File(path=path, value=_with_instructions(found), document=document)
+    value = _with_instructions(found)
+    return File(path=path, value=value, document=document, skills=_skills(found))
 
 
 def _text(path: Path, file: str) -> str:
@@ -114,12 +125,39 @@ def _with_instructions(file: File) -> Any:
         return value
     if list(told) != ["file"] or not isinstance(told["file"], str):
         raise _Bad(file.fault("instructions", 'must be text, or {"file": "name.md"}.'))
-    here = file.path.parent.resolve()
-    target = (here / told["file"]).resolve()
-    if not target.is_relative_to(here):
-        raise _Bad(file.fault("instructions.file", "must lie in the folder of its manifest."))
+    target = _beside(file, "instructions.file", told["file"])
     try:
         return {**value, "instructions": _text(target, str(file.path))}
     except _Bad as bad:
         words = f"{told['file']} {bad.fault.message}"
         raise _Bad(file.fault("instructions.file", words)) from bad
+
+
+def _skills(file: File) -> dict[int, bytes]:
+    """The skill folders beside a manifest, packed."""
+    named = file.value.get("skills") if isinstance(file.value, Mapping) else None
+    found: dict[int, bytes] = {}
+    for index, one in enumerate(named if isinstance(named, list) else ()):
+        if not isinstance(one, Mapping):
+            continue
+        at = f"skills[{index}]"
+        if list(one) != ["folder"] or not isinstance(one["folder"], str):
+            raise _Bad(file.fault(at, 'must be the name of a skill, or {"folder": "name"}.'))
+        target = _beside(file, f"{at}.folder", one["folder"])
+        if not target.is_dir():
+            raise _Bad(file.fault(f"{at}.folder", "is no folder."))
+        try:
+            found[index] = folder.packed(folder.read(target))
+        except StudioError as error:
+            first = next(iter(getattr(error, "fields", {}).items()), ("", error.message))
+            raise _Bad(file.fault(f"{at}.folder", " ".join(filter(None, first)))) from error
+    return found
+
+
+def _beside(file: File, at: str, name: str) -> Path:
+    """A file or folder in the folder of a manifest, and nowhere else."""
+    here = file.path.parent.resolve()
+    target = (here / name).resolve()
+    if not target.is_relative_to(here):
+        raise _Bad(file.fault(at, "must lie in the folder of its manifest."))
+    return target

@@ -1,6 +1,7 @@
 """Manifests are applied all together or not at all."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,40 @@ def test_instructions_from_elsewhere_are_refused(studio: Live, tmp_path: Path):
     assert done.stderr.count("must lie in the folder of its manifest") == 2
     assert "gone.md cannot be read" in done.stderr
     assert 'must be text, or {"file": "name.md"}' in done.stderr
+
+
+def test_a_skill_folder_beside_is_packed_and_named_by_its_content(studio: Live, tmp_path: Path):
+    skill = tmp_path / "skills" / "notes"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\nname: notes\ndescription: How notes are written.\n---\nBrief.\n"
+    )
+    write(tmp_path, skilled=named("skilled", skills=[{"folder": "skills/notes"}]))
+
+    done = studio.run("agents", "apply", str(tmp_path))
+
+    assert done.returncode == 0, done.stderr
+    with studio.client() as client:
+        (reference,) = client.agents.show("skilled")["manifest"]["skills"]
+    assert re.fullmatch("notes@[0-9a-f]{64}", reference)
+    assert "unchanged" in studio.run("agents", "apply", str(tmp_path)).stdout
+
+
+def test_a_skill_that_is_none_holds_back_all(studio: Live, tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "README.md").write_text("no skill")
+    write(
+        tmp_path, fine=named("fine"), bad=named("bad", skills=[{"folder": "empty"}]),
+        out=named("out", skills=[{"folder": "../elsewhere"}]),
+    )  # fmt: skip
+
+    done = studio.run("agents", "apply", str(tmp_path))
+
+    assert done.returncode == 1
+    assert "skills[0].folder" in done.stderr
+    assert "SKILL.md" in done.stderr
+    assert "must lie in the folder of its manifest" in done.stderr
+    assert "fine" not in studio.run("agents", "list").stdout
 
 
 def test_an_empty_folder_is_told(studio: Live, tmp_path: Path):
