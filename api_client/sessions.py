@@ -26,13 +26,11 @@ def start(
 
 def index(
     *, q: str | None = None, agent: str | None = None, status: str | None = None,
-    needs: str | None = None, plugin: str | None = None, limit: int | None = None,
+    needs: str | None = None, limit: int | None = None,
 ) -> Listing[Session]:  # fmt: skip
     """Sessions, the one started last first."""
     return Listing(
-        first=get(
-            "/v1/sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin, limit=limit
-        )
+        first=get("/v1/sessions", q=q, agent=agent, status=status, needs=needs, limit=limit)
     )
 
 

@@ -118,6 +118,7 @@ class Preview(TypedDict):
     output_schema: Any
     listed: str | None
     digest: str | None
+    summarises: str
 
 
 class Stopped(TypedDict):

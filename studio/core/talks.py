@@ -5,12 +5,14 @@ cost of a step does not grow with the window.
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from studio.core.rules import contents, context, files, ids, media
+from studio.core.rules import contents, context, files, ids, media, summaries
 from studio.core.rules.context import Said
 from studio.core.rules.events import Content, FileRef
-from studio.core.rules.session import Session, Turn
+from studio.core.rules.session import Place, Session, Turn
+from studio.core.rules.summaries import Sizes
 from studio.core.store.journal import Journal
 
 KEPT_CHARACTERS = 32 * 1024 * 1024
@@ -23,6 +25,29 @@ class Part:
     said: tuple[Said, ...]
     digest: str
     size: int
+    tokens: tuple[int, tuple[tuple[int, int], ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Talk:
+    """What a model is shown, and one digest over it. `turns` and `summary` are tokens, about."""
+
+    said: tuple[Said, ...]
+    digest: str
+    turns: Mapping[int, tuple[int, tuple[tuple[int, int], ...]]]
+    summary: int
+
+    def sizes(self, overhead: int) -> Sizes:
+        """How large it is, with so many tokens of instructions and tools."""
+        return Sizes(overhead=overhead, turns=self.turns, summary=self.summary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Older:
+    """What is to be summarised: an earlier summary, and the talk behind it."""
+
+    earlier: str
+    said: tuple[Said, ...]
 
 
 class Talks:
@@ -33,19 +58,56 @@ class Talks:
         self._parts: OrderedDict[str, Part] = OrderedDict()
         self._size = 0
 
-    async def of(
-        self, session: Session, reads: frozenset[str] = frozenset()
-    ) -> tuple[tuple[Said, ...], str]:
-        """What is said in the turns of the window, and one digest over all of it.
+    async def of(self, session: Session, reads: frozenset[str] = frozenset()) -> Talk:
+        """What is said in the turns of the window, behind a summary when there is one.
 
         `reads` is what the model reads: files that calls left are given to it in the next step.
         """
-        parts = [await self._past(turn) for turn in session.past]
-        if session.turn is not None:
-            texts = await self._texts(session.turn.files)
-            parts.append(await self._render(session.turn, texts, reads))
-        said = tuple(one for part in parts for one in part.said)
-        return said, ids.digest([part.digest for part in parts])
+        start = summaries.behind(session)
+        turns = {
+            turn.number: await self._part(session, turn, reads) for turn in _since(session, start)
+        }
+        parts = [await self._summary(session, start)] if session.summary else []
+        for number, part in turns.items():
+            if number == start.turn and start.replies:
+                part = _of(summaries.cut(part.said, start.replies))
+            parts.append(part)
+        return Talk(
+            said=tuple(one for part in parts for one in part.said),
+            digest=ids.digest([part.digest for part in parts]),
+            turns={number: part.tokens for number, part in turns.items()},
+            summary=parts[0].tokens[0] if session.summary else 0,
+        )
+
+    async def older(self, session: Session, place: Place) -> Older:
+        """What is to be summarised: the summary so far, and the talk from there to the place."""
+        start = summaries.behind(session)
+        said = list[Said]()
+        for turn in _since(session, start):
+            if turn.number > place.turn:
+                break
+            whole = (await self._part(session, turn)).said
+            first = start.replies if turn.number == start.turn else 0
+            if turn.number < place.turn:
+                said += whole if not first else summaries.steps(whole, first, None)
+            elif place.replies:
+                said += whole[:1] if not first else ()
+                said += summaries.steps(whole, first, place.replies)
+        earlier = await self._whole(session.summary.text) if session.summary else ""
+        return Older(earlier=earlier, said=tuple(said))
+
+    async def _summary(self, session: Session, start: Place) -> Part:
+        assert session.summary is not None, "asked only when there is one"
+        text = await self._whole(session.summary.text)
+        replies = start.replies if session.summary.place == start else 0
+        return _of((summaries.shown(text, replies),))
+
+    async def _part(
+        self, session: Session, turn: Turn, reads: frozenset[str] = frozenset()
+    ) -> Part:
+        if turn is not session.turn:
+            return await self._past(turn)
+        return await self._render(turn, await self._texts(turn.files), reads)
 
     async def _past(self, turn: Turn) -> Part:
         part = self._parts.get(turn.id)
@@ -62,20 +124,7 @@ class Talks:
         reads: frozenset[str] = frozenset(),
     ) -> Part:  # fmt: skip
         whole = await self._whole(turn.message)
-        said = tuple(context.of_turn(turn, whole, texts, reads))
-        plain = [
-            [
-                one.role,
-                one.text,
-                [[c.id, c.name, c.arguments] for c in one.calls],
-                one.call_id,
-                one.state.hash if one.state else None,
-                [ref.hash for ref in one.files],
-            ]
-            for one in said
-        ]
-        size = sum(len(one.text) for one in said)
-        return Part(said=said, digest=ids.digest(plain), size=size + 512 * len(said))
+        return _of(tuple(context.of_turn(turn, whole, texts, reads)))
 
     async def _texts(self, refs: tuple[FileRef, ...]) -> dict[str, str]:
         """What the text files of a message say, by artifact, as far as there is room for it."""
@@ -98,3 +147,28 @@ class Talks:
         """The full text of a person's message, also when it is too long to stand in a fact."""
         raw = await self._journal.blob(message.hash) if message.stored else None
         return contents.words(message) if raw is None else raw.decode("utf-8", "surrogatepass")
+
+
+def _since(session: Session, start: Place) -> list[Turn]:
+    """The turns that are shown, oldest first."""
+    turns = [*session.past, *([session.turn] if session.turn else [])]
+    return [turn for turn in turns if turn.number >= start.turn]
+
+
+def _of(said: tuple[Said, ...]) -> Part:
+    plain = [
+        [
+            one.role,
+            one.text,
+            [[c.id, c.name, c.arguments] for c in one.calls],
+            one.call_id,
+            one.state.hash if one.state else None,
+            [ref.hash for ref in one.files],
+        ]
+        for one in said
+    ]
+    size = sum(len(one.text) for one in said)
+    return Part(
+        said=said, digest=ids.digest(plain), size=size + 512 * len(said),
+        tokens=summaries.of_said(said),
+    )  # fmt: skip

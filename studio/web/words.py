@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from studio.core.reader import CallRow, Line, WaitRow
-from studio.core.rules import contents
+from studio.core.rules import contents, summaries
 from studio.core.rules.events import Content
 from studio.web import arguments
 from studio.web.arguments import Node
@@ -86,8 +86,36 @@ def line_words(line: Line) -> str:
                 after.append("The agent's next model is asked.")
             said = f"The model call failed: {line.message or line.text}"
             return "\n".join([said, " ".join(after)]) if after else said
+        case "compacted":
+            return _compacted(line.payload)
+        case "summary_failed":
+            return _not_summarised(line)
         case _:
             return line.text or line.message
+
+
+def _compacted(payload: dict[str, Any]) -> str:
+    """What a summary stands for, and what it saves."""
+    part = summaries.covered(payload["before_turn"], payload["replies"])
+    are = "is" if part in ("turn 1", "the first step of turn 1") else "are"
+    before, after = payload["tokens_before"], payload["tokens_after"]
+    return (
+        f"{part[:1].upper()}{part[1:]} {are} summarised for the model: about {before:,} tokens "
+        f"became {after:,}."
+    )
+
+
+def _not_summarised(line: Line) -> str:
+    """Why there is no summary, and what the model is shown instead."""
+    billed = " It may have been billed." if line.payload.get("maybe_billed") else ""
+    if line.code == "model.stopped":
+        return f"The summary of the older part was given up: {line.message}{billed}"
+    then = (
+        "It is asked for again."
+        if line.payload.get("again")
+        else "For this turn the model is shown the newest part alone."
+    )
+    return f"The older part could not be summarised: {line.message}{billed} {then}"
 
 
 def _left(payload: dict[str, Any]) -> str:

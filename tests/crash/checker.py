@@ -44,6 +44,13 @@ MODEL_NEXT: dict[str, set[str]] = {
     "model.failed": set(),
     "model.uncertain": set(),
 }
+SUMMARY_NEXT: dict[str, set[str]] = {
+    "": {"summary.requested"},
+    "summary.requested": {"context.compacted", "summary.failed"},
+    "context.compacted": set(),
+    "summary.failed": set(),
+}
+NEXT = {"model": MODEL_NEXT, "summary": SUMMARY_NEXT}
 AFTER_THE_END = {"call.late", "decision.recorded", "call.settled"}
 
 
@@ -326,7 +333,7 @@ def _progress(seen: Evidence, facts: Sequence[Fact]) -> Iterator[str]:
 def _legal(seen: Evidence, facts: Sequence[Fact]) -> Iterator[str]:
     """I10: every fact may follow the one before it, and what ended stays as it is."""
     for effect_id, told in _by_effect(facts).items():
-        table = MODEL_NEXT if told[0].type.startswith("model.") else CALL_NEXT
+        table = NEXT.get(told[0].type.partition(".")[0], CALL_NEXT)
         before = ""
         for fact in told:
             if fact.type not in table[before]:

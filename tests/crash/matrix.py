@@ -65,6 +65,14 @@ class Result:
     log: str = ""
 
 
+def _summaries() -> Iterator[Row]:
+    """A summary: lost once it is asked for again, lost twice the turn goes on without."""
+    points = ("before_intent", "after_intent", "before_outcome", "after_outcome")
+    for point in points:
+        yield Row(number="26", points=(f"summary.{point}:kill:1",), scene="a summary")
+    yield Row(number="26", points=("summary.after_intent:kill:1",) * 2, scene="a summary")
+
+
 def _rows() -> Iterator[Row]:
     def row(number: str, point: str, *scenes: str, hits: Sequence[int] = (1,)) -> Iterator[Row]:
         for scene, hit in itertools.product(scenes, hits):
@@ -129,7 +137,7 @@ FROZEN = tuple(
 )
 LEASE_MS = 10_000
 KINDS = ("sqlite", "postgresql")
-ROWS = tuple(_rows())
+ROWS = (*_rows(), *_summaries())
 APPENDS = tuple(  # every append of one full scene, killed inside its transaction and behind it
     Row(number=f"{hit}", points=(f"{point}:kill:{hit}",), scene="everything")
     for point in ("journal.after_append", "journal.after_commit")

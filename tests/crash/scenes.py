@@ -52,9 +52,12 @@ def manifests(receiver: str, model: str) -> list[Any]:
         if name not in ("ask_person", "wait_until")
     ]  # fmt: skip
     scripted = {"provider": "scripted", "name": "scripted"}
+    small = {**scripted, "context_window": 512}
     chat = {"provider": "chat", "name": "normal", "base_url": model}
     return [
         {"name": "crash", "description": "", "instructions": "Do it.", "model": scripted,
+         "tools": tools},
+        {"name": "small", "description": "", "instructions": "Do it.", "model": small,
          "tools": tools},
         {"name": "chatty", "description": "", "instructions": "Talk.", "model": chat},
     ]  # fmt: skip
@@ -228,6 +231,10 @@ SCENES: dict[str, Scene] = {
         never=("guarded",),
     ),
     "slow answer": Scene(message="slow 30 one two three four five six seven eight nine ten"),
+    "a summary": Scene(  # the talk grows past a small model's window in the second turn
+        message=_say(_call("keyed", 1)) + f"\nsay {'words ' * 200}",
+        then=_say(_call("plain", 2)) + f"\nsay {'words ' * 120}", agent="small",
+    ),
     "two messages": Scene(message="say one", then="say two"),
     "model over HTTP": Scene(message="TAG", agent="chatty"),
     "everything": Scene(

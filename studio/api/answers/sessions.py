@@ -146,6 +146,7 @@ class Preview:
     output_schema: JSON
     listed: Time | None
     digest: str | None
+    summarises: Annotated[str, "The part that would be summarised first; then there is no digest."]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,8 @@ KINDS = {
     e.CallProposed.TYPE: "call",
     e.ModelFailed.TYPE: "model_failed",
     e.ModelUncertain.TYPE: "model_uncertain",
+    e.ContextCompacted.TYPE: "compacted",
+    e.SummaryFailed.TYPE: "summary_failed",
     e.LimitReached.TYPE: "limit",
     e.TurnCompleted.TYPE: "completed",
     e.TurnFailed.TYPE: "failed",
@@ -38,8 +40,9 @@ opens_a_line = c.line == sa.literal_column("1")  # as in the index, to the lette
 class Line:
     """One line. However it was fetched, the line of one `seq` is the same at the same facts.
 
-    `kind` is person, agent, call, model_failed, model_uncertain, limit, completed, failed or
-    cancelled. `text` is its words: the whole, or head and tail with a note of what is left out.
+    `kind` is person, agent, call, model_failed, model_uncertain, compacted, summary_failed, limit,
+    completed, failed or cancelled. `text` is its words: the whole, or head and tail with a note of
+    what is left out.
     `call` and `wait` (the call's newest) are set on a call's line; `payload` is the event's fields.
     `model` is who answered, in place of another when `is_fallback`; `summary` is what the provider
     wrote about the thinking. `is_cut` says that the answer ended at its longest length.

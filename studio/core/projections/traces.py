@@ -15,6 +15,7 @@ from studio.core.store import tables
 MOST_SPANS = 50_000
 TYPES = (
     "turn.started", "model.requested", "model.replied", "model.failed", "model.uncertain",
+    "summary.requested", "context.compacted", "summary.failed",
     "call.started", "call.succeeded", "call.failed", "call.uncertain", "call.denied",
     "call.cancelled",
 )  # fmt: skip

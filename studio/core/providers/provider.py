@@ -89,6 +89,7 @@ class Request:
     output_schema: Mapping[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     traceparent: str | None = None
+    purpose: Literal["reply", "summary"] = "reply"  # only the scripted model asks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
-from studio.core.providers import arguments, script
+from studio.core.providers import arguments, recalled, script
 from studio.core.providers.provider import (
     Message,
     ProposedCall,
@@ -65,6 +65,10 @@ class Scripted:
 
     async def stream(self, request: Request) -> AsyncIterator[TextDelta | Reply]:
         """Yield the step's text in pieces, then the reply."""
+        if request.purpose == "summary":
+            text = recalled.summary(request.messages[-1].text, outcome)
+            yield Reply(text=text, usage=_usage(request, text))
+            return
         step, text = decide(request)
         if step.fail and self._fails(step.fail, request):
             if step.fail.kind == "empty":
@@ -110,7 +114,8 @@ def decide(request: Request) -> tuple[script.Step, str]:
         ) from None
     if program is None:
         return script.Step(), HELP + _offered(request)
-    step = _walk(program.steps, replies)
+    outcomes = [{outcome(item) for item in results} for results in replies]
+    step = _walk(program.steps, [*recalled.before(request.messages), *outcomes])
     results = replies[-1] if replies else []
     if step is None:
         return script.Step(), _summary(results)
@@ -137,14 +142,13 @@ def _is_message(item: Message) -> bool:
     return item.role == "user" and item.name != "files"
 
 
-def _walk(steps: Iterable[script.Step], replies: list[list[Message]]) -> script.Step | None:
+def _walk(steps: Iterable[script.Step], replies: Iterable[set[str]]) -> script.Step | None:
     """Follow the steps that were done, turning where their calls' outcomes say so."""
     ahead = iter(steps)
-    for results in replies:
+    for outcomes in replies:
         done = next(ahead, None)
         if done is None:
             return None
-        outcomes = {outcome(item) for item in results}
         branch = next((kind for kind in done.after if kind in outcomes), None)
         if branch is not None:
             ahead = iter(done.after[branch])

@@ -7,6 +7,9 @@ from studio.core.rules import contents, effects
 from studio.core.rules import events as e
 from studio.core.rules.session import Call, Turn, Wait
 
+LOST = "summary.lost"
+SUMMARY_ATTEMPTS = 2  # at the same summary, when a worker died over it
+
 
 def expire(turn: Turn, wait: Wait) -> list[e.Event]:
     """The facts of a deadline that passed: an approval is denied, a timer is due."""
@@ -77,6 +80,20 @@ def cancelled(turn: Turn, by: str, reason: str) -> e.TurnCancelled:
     return e.TurnCancelled(turn_id=turn.id, by=by, reason=reason, ran=ran, unknown=unknown)
 
 
+def fail_summary(
+    turn: Turn, code: str, message: str, usage: e.Usage | None = None, *, maybe_billed: bool = True
+) -> e.SummaryFailed:
+    """There is no summary: the turn goes on without, or asks once more when a worker died."""
+    assert turn.summary is not None, "what fails was asked for"
+    is_free = turn.summary.provider == "scripted"
+    return e.SummaryFailed(
+        turn_id=turn.id, effect_id=turn.summary.effect_id, code=code, message=message,
+        again=code == LOST and turn.summary.attempt < SUMMARY_ATTEMPTS,
+        usage=e.Usage(cost=0.0) if is_free else usage or e.Usage(),
+        maybe_billed=maybe_billed and not is_free,
+    )  # fmt: skip
+
+
 def close(
     turn: Turn, *, by: str, words: str, leave: set[str] | frozenset[str] = frozenset()
 ) -> list[e.Event]:
@@ -91,6 +108,8 @@ def close(
                 message=words, permanent=True, usage=usage, maybe_billed=not is_free,
             )
         )  # fmt: skip
+    if turn.summary is not None and turn.summary.state == "started":
+        events.append(fail_summary(turn, "model.stopped", words))
     for wait in turn.open_waits():
         if wait.effect_id not in leave and wait.kind != "uncertain":
             events.append(

@@ -276,6 +276,69 @@ class ModelUncertain(Event):
     effect_id: str
 
 
+# Summaries ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryRequested(Event):
+    """Intent: the model is about to be asked to summarise the older part of the talk.
+
+    That part is all turns before `before_turn`, and the first `replies` steps of that one; `tokens`
+    is about how large the next request would be without the summary.
+    """
+
+    TYPE: ClassVar[str] = "summary.requested"
+    turn_id: str
+    effect_id: str
+    attempt: int
+    step: int
+    provider: str
+    model: str
+    request_hash: str
+    before_turn: int
+    replies: int
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextCompacted(Event):
+    """The model is shown `text` from now on instead of what lies before the place.
+
+    The place is as in `SummaryRequested`. The talk itself stays in the journal, whole.
+    """
+
+    TYPE: ClassVar[str] = "context.compacted"
+    LINE: ClassVar[bool] = True
+    ACTOR: ClassVar[str] = "agent"
+    EVIDENCE: ClassVar[Literal["observed", "claimed"]] = "claimed"
+    turn_id: str
+    effect_id: str
+    before_turn: int
+    replies: int
+    text: Content
+    usage: Usage
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryFailed(Event):
+    """There is no summary. It is asked for `again`, or the turn goes on with the newest part alone.
+
+    `maybe_billed` is as in `ModelFailed`.
+    """
+
+    TYPE: ClassVar[str] = "summary.failed"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    effect_id: str
+    code: str
+    message: str
+    again: bool = False
+    usage: Usage = field(default_factory=Usage)
+    maybe_billed: bool = False
+
+
 # Calls ----------------------------------------------------------------------------------------
 
 

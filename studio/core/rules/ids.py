@@ -28,6 +28,11 @@ def model_effect(turn_id: str, step: int, attempt: int) -> str:
     return f"eff_{core(turn_id)}s{step:03d}m{attempt:02d}"
 
 
+def summary_effect(turn_id: str, number: int) -> str:
+    """The id of the n-th summary that was asked for in a turn."""
+    return f"eff_{core(turn_id)}k{number:04d}"
+
+
 def call_effect(turn_id: str, step: int, index: int) -> str:
     """The id of the n-th call of a step."""
     return f"eff_{core(turn_id)}s{step:03d}c{index:03d}"

@@ -77,6 +77,12 @@ def window(model: Mapping[str, Any]) -> int | None:
     return next((tokens for start, tokens in _WINDOWS if re.match(start, name)), None)
 
 
+def longest(model: Mapping[str, Any]) -> int | None:
+    """The tokens of the model's longest reply, when its object says."""
+    told = model.get("max_output")
+    return told if isinstance(told, int) and not isinstance(told, bool) else None
+
+
 _PREFIX = re.compile(r"^(?:models/|[\w.-]+/)+")
 _SUFFIX = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|20\d{6}|latest))+$")
 

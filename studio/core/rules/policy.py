@@ -46,7 +46,6 @@ class RecordedCall:
     session_id: str
     time: int
     subject: Subject
-    plugin_version: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,7 @@ class Failure:
     retry_after: float | None = None
     usage: e.Usage = field(default_factory=e.Usage)
     begun: bool = False
+    shrinks: bool = False  # the talk was too long, and some of it can be summarised
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +241,10 @@ def model_failed(
     pause = failure.retry_after
     if pause is None:
         pause = RETRY_SECONDS[min(model.tries, len(RETRY_SECONDS)) - 1]
-    is_over = failure.permanent or model.tries >= MODEL_ATTEMPTS
+    shrinks = failure.shrinks and not turn.overflowed and model.tries < MODEL_ATTEMPTS
+    if shrinks:
+        successor, pause = None, 0.0
+    is_over = (failure.permanent and not shrinks) or model.tries >= MODEL_ATTEMPTS
     if successor is not None and not is_over:
         is_over = model.tries >= TRIES_BEFORE_NEXT or pause > PATIENCE_SECONDS
     ends = is_over and successor is None

@@ -105,6 +105,47 @@ class ModelCall:
     candidate: int = 0
     tries: int = 1
     successor: int | None = None
+    too_long: bool = False  # its provider said that the talk is, and it is to be made shorter
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Place:
+    """A place in the talk: behind it lie the turns before `turn`, and its first `replies` steps."""
+
+    turn: int = 1
+    replies: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryCall:
+    """The summary that is asked for, up to `place`. `failed`: what lies behind it is left out.
+
+    `lost`: its worker died, and it is asked for again. `tokens` is as in `SummaryRequested`.
+    """
+
+    effect_id: str
+    place: Place
+    attempt: int
+    provider: str
+    tokens: int
+    state: Literal["started", "failed", "lost"] = "started"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What the model is shown instead of the talk behind `place`."""
+
+    place: Place
+    text: e.Content
+    effect_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """How many tokens the talk had up to and with the reply before `place`, by the provider."""
+
+    place: Place
+    tokens: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +186,9 @@ class Turn:
     code: str = ""
     active: int = 0
     active_since: int | None = None
+    summary: SummaryCall | None = None
+    summaries: int = 0
+    overflowed: bool = False  # its provider said once that the talk was too long
     files: tuple[e.FileRef, ...] = ()
     candidate: int = 0
     closed: tuple[int, ...] = ()
@@ -159,6 +203,8 @@ class Turn:
         out = {call.effect_id for call in self.calls.values() if call.state == "started"}
         if self.model is not None and self.model.state == "started":
             out.add(self.model.effect_id)
+        if self.summary is not None and self.summary.state == "started":
+            out.add(self.summary.effect_id)
         return out
 
     def open_waits(self) -> list[Wait]:
@@ -202,6 +248,8 @@ class Session:
     output_tokens: int = 0
     cost: float = 0.0
     cost_known: bool = True
+    summary: Summary | None = None
+    read: Read | None = None
     maybe_billed: int = 0  # attempts that ended without word of what they cost
     unsettled: dict[str, Unsettled] = field(default_factory=dict)
 
@@ -238,7 +286,9 @@ def apply(session: Session, fact: e.Fact) -> Session:
             opened = Turn(
                 id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at, files=f.files
             )
-            return replace(session, turns=f.number, turn=opened, past=past)
+            cut = session.turn is not None and session.turn.summary is not None
+            read = None if cut else session.read  # what was left out is shown again
+            return replace(session, turns=f.number, turn=opened, past=past, read=read)
         case e.WaitOpened(kind="uncertain") as f:
             session = _unsettled(session, f)
         case e.DecisionRecorded() as f if f.wait_id in session.unsettled:
@@ -246,7 +296,15 @@ def apply(session: Session, fact: e.Fact) -> Session:
             past = tuple(_closed(ended, f, at) for ended in session.past)
             session = replace(session, unsettled=left, past=past)
         case e.ModelReplied() as f:
+            session = _read(_spent(session, f.usage, billed=True), f)
+        case e.ContextCompacted() as f:
+            place = Place(turn=f.before_turn, replies=f.replies)
+            summary = Summary(place=place, text=f.text, effect_id=f.effect_id)
+            session = replace(session, summary=summary, read=None)
             session = _spent(session, f.usage, billed=True)
+        case e.SummaryFailed() as f:
+            session = _spent(session, f.usage, billed=f.maybe_billed)
+            session = replace(session, maybe_billed=session.maybe_billed + f.maybe_billed)
         case e.ModelFailed() as f:
             session = _spent(session, f.usage, billed=f.maybe_billed)
             session = replace(session, maybe_billed=session.maybe_billed + f.maybe_billed)
@@ -276,8 +334,14 @@ def _turn(turn: Turn, fact: e.Fact) -> Turn:
         case e.ModelFailed() as f:
             model = _model(turn)
             closed = (*turn.closed, model.candidate) if f.account else turn.closed
-            model = replace(model, state="failed", retry_at=f.retry_at, successor=f.successor)
-            return replace(turn, model=model, closed=closed)
+            too_long = f.code == "model.context" and not f.permanent and f.successor is None
+            model = replace(
+                model, state="failed", retry_at=f.retry_at, successor=f.successor, too_long=too_long
+            )
+            overflowed = turn.overflowed or too_long
+            return replace(turn, model=model, closed=closed, overflowed=overflowed)
+        case e.SummaryRequested() | e.ContextCompacted() | e.SummaryFailed() as f:
+            return _summarised(turn, f)
         case e.ModelUncertain():
             return replace(turn, model=replace(_model(turn), state="uncertain"))
         case e.CallProposed() as f:
@@ -335,6 +399,34 @@ def _asked(turn: Turn, f: e.ModelRequested) -> ModelCall:
         effect_id=f.effect_id, step=f.step, attempt=f.attempt, provider=f.provider,
         candidate=f.candidate, tries=before.tries + 1 if before is not None and is_again else 1,
     )  # fmt: skip
+
+
+def _summarised(turn: Turn, f: e.SummaryRequested | e.ContextCompacted | e.SummaryFailed) -> Turn:
+    """Where the summary of the older talk stands."""
+    if isinstance(f, e.SummaryRequested):
+        call = SummaryCall(
+            effect_id=f.effect_id, place=Place(turn=f.before_turn, replies=f.replies),
+            attempt=f.attempt, provider=f.provider, tokens=f.tokens,
+        )  # fmt: skip
+        return replace(turn, summary=call, summaries=turn.summaries + 1)
+    again = isinstance(f, e.SummaryFailed) and f.again
+    model = turn.model
+    if model is not None and not again:
+        model = replace(model, too_long=False)
+    if isinstance(f, e.ContextCompacted) or turn.summary is None:
+        return replace(turn, summary=None, model=model)
+    state: Literal["failed", "lost"] = "lost" if again else "failed"
+    return replace(turn, summary=replace(turn.summary, state=state), model=model)
+
+
+def _read(session: Session, f: e.ModelReplied) -> Session:
+    """What the provider counted, when it did."""
+    turn, usage = session.turn, f.usage
+    if turn is None or turn.is_over or f.turn_id != turn.id or usage.input_tokens is None:
+        return session
+    place = Place(turn=turn.number, replies=len(turn.replies) + 1)
+    tokens = usage.input_tokens + (usage.output_tokens or 0)
+    return replace(session, read=Read(place=place, tokens=tokens))
 
 
 def _proposed(f: e.CallProposed) -> Call:

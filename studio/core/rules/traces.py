@@ -50,6 +50,7 @@ _CHOICES: dict[str, State] = {
 }  # fmt: skip
 _ENDS: dict[str, State] = {
     "model.replied": "succeeded", "model.failed": "failed", "model.uncertain": "uncertain",
+    "context.compacted": "succeeded", "summary.failed": "failed",
     "call.succeeded": "succeeded", "call.failed": "failed", "call.uncertain": "uncertain",
     "call.denied": "denied", "call.cancelled": "cancelled",
 }  # fmt: skip
@@ -79,7 +80,7 @@ def _attempts(
         work = known.get(mark.effect_id or "")
         if work is None or work.kind != "model":
             continue
-        if mark.type == "model.requested":
+        if mark.type in ("model.requested", "summary.requested"):
             open_[work.id] = mark
             if failed is not None and mark.time > failed.time:
                 found.append(_pause(failed, mark.time, names))

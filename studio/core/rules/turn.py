@@ -89,6 +89,11 @@ def _left_behind(turn: Turn, running: frozenset[str]) -> list[e.Event]:
     model = turn.model
     if model is not None and model.state == "started" and model.effect_id not in running:
         events.append(e.ModelUncertain(turn_id=turn.id, effect_id=model.effect_id))
+    summary = turn.summary
+    if summary is not None and summary.state == "started" and summary.effect_id not in running:
+        events.append(
+            ends.fail_summary(turn, ends.LOST, "The worker stopped while it was written.")
+        )
     for call in turn.calls.values():
         if call.state == "started" and call.effect_id not in running:
             events += effects.recover(turn, call)
@@ -114,6 +119,8 @@ def _step(session: Session, turn: Turn, now: int, running: frozenset[str]) -> Ne
     """Ask the model for the next step, or again, when nothing else is open."""
     model = turn.model
     until = _until(session, turn, now, running)
+    if turn.summary is not None and turn.summary.state == "started":
+        return Next(until=until)
     if model is not None:
         if model.state == "started":
             return Next(until=until)

@@ -78,6 +78,8 @@ def follow(changes: Changes, after: Session, facts: Sequence[Fact]) -> None:
         match fact.event:
             case e.ModelRequested() | e.ModelReplied() | e.ModelFailed() | e.ModelUncertain():
                 _model(changes, after, fact)
+            case e.SummaryRequested() | e.ContextCompacted() | e.SummaryFailed():
+                _model(changes, after, fact)
             case e.WaitOpened() | e.DecisionRecorded():
                 _wait(changes, after, fact)
             case e.CallSettled() | e.CallLate() | e.CallUncertain():
@@ -89,7 +91,7 @@ def follow(changes: Changes, after: Session, facts: Sequence[Fact]) -> None:
 def _model(changes: Changes, after: Session, fact: Fact) -> None:
     at = fact.time
     match fact.event:
-        case e.ModelRequested() as f:
+        case e.ModelRequested() | e.SummaryRequested() as f:
             row = (
                 f.effect_id, after.id, f.turn_id, f.step, f.attempt, plain(f.model), f.provider,
                 f.request_hash, f.request_hash, f.request_hash, at, at, fact.seq,
@@ -99,7 +101,10 @@ def _model(changes: Changes, after: Session, fact: Fact) -> None:
             said = ("succeeded", codec.value(f.text), "", "", f.calls, 0)
             changes.update(END_MODEL, (*said, *_usage(f.usage), at, f.effect_id))
             _masked(changes, f)
-        case e.ModelFailed() as f:
+        case e.ContextCompacted() as f:
+            said = ("succeeded", codec.value(f.text), "", "", 0, 0)
+            changes.update(END_MODEL, (*said, *_usage(f.usage), at, f.effect_id))
+        case e.ModelFailed() | e.SummaryFailed() as f:
             said_not = ("failed", None, plain(f.code), plain(f.message), None, int(f.maybe_billed))
             changes.update(END_MODEL, (*said_not, *_usage(f.usage), at, f.effect_id))
         case e.ModelUncertain() as f:

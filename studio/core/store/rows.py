@@ -208,6 +208,10 @@ def _follow_turns(changes: Changes, before: Session, after: Session, facts: Sequ
                 _spend(changes, f.turn_id, f.usage, billed=True)
             case e.ModelFailed() as f:
                 _spend(changes, f.turn_id, f.usage, billed=f.maybe_billed)
+            case e.ContextCompacted() as f:
+                _spend(changes, f.turn_id, f.usage, billed=True)
+            case e.SummaryFailed() as f:
+                _spend(changes, f.turn_id, f.usage, billed=f.maybe_billed)
             case e.ModelUncertain() as f:
                 changes.update(SPEND_TURN, (0, 0, 0.0, 0, f.turn_id))
             case e.TurnCompleted() as f:

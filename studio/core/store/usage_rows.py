@@ -92,7 +92,10 @@ def follow(changes: Changes, after: Session, facts: Sequence[Fact]) -> None:
     begun = (after.started or 0) // DAY
     for fact in facts:
         match fact.event:
-            case e.ModelReplied() | e.ModelFailed() | e.ModelUncertain() as f:
+            case (
+                e.ModelReplied() | e.ModelFailed() | e.ModelUncertain()
+                | e.ContextCompacted() | e.SummaryFailed()
+            ) as f:  # fmt: skip
                 changes.update(ADD_TO_DAY, (after.agent, *whose, f.effect_id))
                 changes.update(ADD_TO_SESSION, (after.id, begun, *whose, f.effect_id))
             case e.CallProposed() as f if f.origin.plugin is not None:

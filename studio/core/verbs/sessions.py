@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studio.core.faults import fault
-from studio.core.rules import access, messages, models, requests, session, skills
+from studio.core.rules import access, messages, models, requests, session, skills, summaries
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
@@ -53,8 +53,9 @@ class Preview:
     """The request that a message would send to the model, before anything is recorded or sent.
 
     `digest` is what `model.requested` records as `request_hash` when exactly this is sent; None
-    when no worker has listed the agent's tools yet. `listed` (ms, UTC) is when one did; `tools` are
-    then as `store.listings` keeps them.
+    when no worker has listed the agent's tools yet, or when `summarises` says which part of the
+    talk would be summarised first. `listed` (ms, UTC) is when one did; `tools` are then as
+    `store.listings` keeps them.
     """
 
     session_id: str
@@ -66,6 +67,7 @@ class Preview:
     output_schema: Any
     listed: int | None
     digest: str | None
+    summarises: str = ""
 
 
 class SessionVerbs(Verbs):
@@ -172,20 +174,29 @@ class SessionVerbs(Verbs):
         )
         assert agent is not None, "a session is pinned to a version that exists"
         manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
-        said, talk = await self.talks.of(then, models.reads(manifest.model))
+        talk = await self.talks.of(then, models.reads(manifest.model))
         tools = listing.tools if listing else ()
         briefs = [skills.Brief(**brief) for brief in listing.skills] if listing else []
         instructions = skills.instructions(manifest.instructions, briefs)
+        overhead = summaries.overhead(
+            instructions, ((tool["description"], tool["schema"]) for tool in tools)
+        )
+        planned = summaries.plan(
+            then, talk.sizes(overhead), window=models.window(manifest.model),
+            reply=models.longest(manifest.model),
+        )  # fmt: skip
         digest = requests.digest(
-            model=manifest.model, instructions=instructions, talk=talk,
+            model=manifest.model, instructions=instructions, talk=talk.digest,
             tools=[(tool["name"], tool["hash"]) for tool in tools],
             output_schema=manifest.output_schema,
         )  # fmt: skip
         return Preview(
             session_id=then.id, provider=str(manifest.model.get("provider", "")),
             model=str(manifest.model.get("name", "")), instructions=instructions,
-            messages=said, tools=tools, output_schema=manifest.output_schema,
-            listed=listing.time if listing else None, digest=digest if listing else None,
+            messages=talk.said, tools=tools, output_schema=manifest.output_schema,
+            listed=listing.time if listing else None,
+            digest=digest if listing and planned is None else None,
+            summarises=_covered(planned.place) if planned else "",
         )  # fmt: skip
 
     async def deny_and_send(
@@ -254,6 +265,10 @@ class SessionVerbs(Verbs):
             session_id=session_id, turn_id=said["turn_id"], ran=tuple(said["ran"]),
             unknown=tuple(said["unknown"]),
         )  # fmt: skip
+
+
+def _covered(place: session.Place) -> str:
+    return summaries.covered(place.turn, place.replies)
 
 
 def _message(text: str, files: Sequence[Part] = ()) -> str:

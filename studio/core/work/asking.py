@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
@@ -20,14 +19,17 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, context, models, replies, requests, skills, turn
+from studio.core.rules import contents, context, models, replies, requests, skills, summaries, turn
 from studio.core.rules.session import Session
+from studio.core.rules.summaries import Plan, Sizes
 from studio.core.store import files, policies
-from studio.core.talks import Talks
+from studio.core.talks import Talk, Talks
 from studio.core.tools import needs
 from studio.core.tools.tool import Offered
 from studio.core.work import hiding, judge, states
+from studio.core.work.choosing import Chosen, choose
 from studio.core.work.hold import Hold
+from studio.core.work.summarising import Summarising
 
 if TYPE_CHECKING:
     from studio.core.work.driver import Driver
@@ -36,17 +38,7 @@ log = logging.getLogger("studio.worker")
 
 DRAFT_SECONDS = 0.1
 MODEL_SECONDS = 600.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """The candidate that is asked: `written` as in the manifest, `model` resolved, or `broken`."""
-
-    provider: str
-    candidates: tuple[Mapping[str, Any], ...]
-    written: Mapping[str, Any]
-    model: Mapping[str, Any] = field(repr=False)
-    broken: ProviderError | None = None
+TOO_LONG = "model.context"
 
 
 class Asking:
@@ -55,6 +47,7 @@ class Asking:
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
         self._talks, self._states = Talks(driver.journal), states.States(driver.journal)
+        self._summarising = Summarising(driver, self._talks)
 
     async def ask(self, hold: Hold, session: Session, ask: turn.AskModel) -> Session:
         """Record that the model is asked, then ask it beside the loop."""
@@ -66,8 +59,13 @@ class Asking:
                 hold, lambda s: replies.cannot_ask(s, ask, code="skill.requires", message=words)
             )
             return done.session
-        chosen = await self._choose(manifest, ask.candidate)
-        request, request_hash = await self._request(session, manifest, offered, chosen)
+        chosen = await choose(self.driver.shelf, manifest.model, ask.candidate)
+        talk = await self._talks.of(session, models.reads(chosen.model))
+        sizes = talk.sizes(self._overhead(manifest, offered))
+        planned = _plan(session, sizes, chosen)
+        if planned is not None:
+            return await self._summarising.ask(hold, session, planned, sizes, chosen)
+        request, request_hash = await self._request(talk, manifest, offered, chosen)
         fault("model.before_intent")
         done = await self.driver.commit(
             hold,
@@ -82,29 +80,22 @@ class Asking:
             )
         return done.session
 
-    async def _choose(self, manifest: agents_rule.Manifest, candidate: int) -> Chosen:
-        """The candidate of the agent's chain that is to be asked, with what opens it."""
-        candidates = models.chain(manifest.model)
-        written = candidates[min(candidate, len(candidates) - 1)]
-        model, broken = written, None
-        try:
-            model = await self.driver.shelf.resolved(written)
-        except ProviderError as error:  # told once the attempt is recorded
-            broken = error
-        return Chosen(
-            provider=str(written.get("provider", "")), candidates=candidates, model=model,
-            written=manifest.model if candidate == 0 else written, broken=broken,
-        )  # fmt: skip
+    def _overhead(self, manifest: agents_rule.Manifest, offered: Offered) -> int:
+        """The tokens of instructions and tools, about."""
+        specs = [tool.spec for tool in offered.tools.values()]
+        return summaries.overhead(
+            skills.instructions(manifest.instructions, offered.skills),
+            ((spec.description, spec.schema) for spec in specs),
+        )
 
     async def _request(
-        self, session: Session, manifest: agents_rule.Manifest, offered: Offered, chosen: Chosen
+        self, talk: Talk, manifest: agents_rule.Manifest, offered: Offered, chosen: Chosen
     ) -> tuple[Request, str]:
         """The request, and its digest."""
-        said, talk = await self._talks.of(session, models.reads(chosen.model))
         request = Request(
             model=str(chosen.model.get("name", "")),
             instructions=skills.instructions(manifest.instructions, offered.skills),
-            messages=tuple([await self._message(one) for one in said]),
+            messages=tuple([await self._message(one) for one in talk.said]),
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
                 for name, tool in offered.tools.items()
@@ -113,7 +104,7 @@ class Asking:
             options=chosen.model,
         )
         digest = requests.digest(
-            model=chosen.written, instructions=request.instructions, talk=talk,
+            model=chosen.written, instructions=request.instructions, talk=talk.digest,
             tools=[(name, tool.spec.hash) for name, tool in offered.tools.items()],
             output_schema=manifest.output_schema,
         )  # fmt: skip
@@ -206,6 +197,7 @@ class Asking:
         failure = replies.Failure(
             code=error.code, message=error.message, permanent=error.permanent,
             retry_after=error.retry_after, usage=error.usage, begun=error.begun,
+            shrinks=error.code == TOO_LONG and await self._shrinks(hold),
         )  # fmt: skip
         await self.driver.commit(
             hold,
@@ -213,6 +205,14 @@ class Asking:
                 s, effect_id, failure, now=self.driver.clock.now(), candidates=chosen.candidates
             ),
         )
+
+    async def _shrinks(self, hold: Hold) -> bool:
+        """Some of the talk can still be summarised."""
+        session = await self.driver.session(hold.lease.session_id)
+        if session is None:
+            return False
+        talk = await self._talks.of(session)
+        return summaries.plan(session, talk.sizes(0), window=None, forced=True) is not None
 
     async def _judged(
         self, session_id: str, manifest: agents_rule.Manifest, offered: Offered, reply: Reply
@@ -227,3 +227,13 @@ class Asking:
             output=output, bad_output=bad, state=states.content(reply.state),
             summary=contents.of_text(reply.summary) if reply.summary else None,
         )  # fmt: skip
+
+
+def _plan(session: Session, sizes: Sizes, chosen: Chosen) -> Plan | None:
+    """What is to be summarised before this model is asked."""
+    turn = session.turn
+    failed = turn.model if turn is not None else None
+    return summaries.plan(
+        session, sizes, window=models.window(chosen.model), reply=models.longest(chosen.model),
+        forced=failed is not None and failed.too_long,
+    )  # fmt: skip

@@ -191,6 +191,8 @@ def _still_wanted(session: Session, effect_id: str) -> bool:
         return False
     if current.model is not None and current.model.effect_id == effect_id:
         return True
+    if current.summary is not None and current.summary.effect_id == effect_id:
+        return True
     call = current.calls.get(effect_id)
     return call is not None and call.state == "started"
 

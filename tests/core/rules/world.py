@@ -9,12 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from studio.core.rules import approvals, calls, contents, context, messages, replies, turn
+from studio.core.rules import (
+    approvals,
+    calls,
+    contents,
+    context,
+    messages,
+    replies,
+    summaries,
+    turn,
+)
 from studio.core.rules import events as e
 from studio.core.rules.calls import Outcome
 from studio.core.rules.errors import StudioError
 from studio.core.rules.replies import Judged, ModelAnswer
-from studio.core.rules.session import Call, Session, apply, fold
+from studio.core.rules.session import Call, Place, Session, apply, fold
+from studio.core.rules.summaries import Plan, Written
 from tests.core.rules import facts as f
 
 PEOPLE = ("alice", "bob", "charlie")
@@ -58,6 +68,8 @@ class World:
             self.record(following.events)
             same = replace(self.session, seq=before.seq, time=before.time)
             assert same != before, f"nothing moved: {following.events}"
+        elif following.ask is not None and self.pick(5) == 0 and self._ask_for_summary():
+            pass
         elif following.ask is not None:
             intent = replies.intend_model(
                 self.session, following.ask, provider=("chat", "scripted")[self.pick(2)],
@@ -73,6 +85,37 @@ class World:
             assert following.until is None or following.until > self.now, "it would spin"
             return False
         return True
+
+    def _ask_for_summary(self) -> bool:
+        """Up to any place that moves on and leaves the newest step."""
+        hand = self.session.turn
+        assert hand is not None
+        steps = range(1, len(hand.replies))
+        places = [Place(turn=number) for number in range(2, hand.number + 1)]
+        places += [Place(turn=hand.number, replies=count) for count in steps]
+        places = [place for place in places if place > summaries.behind(self.session)]
+        if not places:
+            return False
+        planned = Plan(place=places[self.pick(len(places))], tokens=9)
+        provider = ("chat", "scripted")[self.pick(2)]
+        intent = summaries.intend(
+            self.session, planned, provider=provider, model="m", request_hash="r"
+        )
+        assert intent, "what follows was refused"
+        self.record(intent)
+        self.running.add(intent[-1].effect_id)  # type: ignore[attr-defined]
+        return True
+
+    def _summarise(self, effect_id: str, *, kind: bool = False) -> None:
+        """The summary comes, or does not."""
+        if kind or self.pick(3):
+            came = Written(text=contents.of_text("In short."), usage=e.Usage(), tokens_after=1)
+            self.record(summaries.written(self.session, effect_id, came))
+        else:
+            self.record(summaries.failed(
+                self.session, effect_id, code="model.server", message="No.", maybe_billed=True
+            ))  # fmt: skip
+        self.running.discard(effect_id)
 
     def _send(self, send: turn.SendCall) -> None:
         call = self.calls[send.effect_id]
@@ -97,6 +140,10 @@ class World:
 
     def answer(self) -> None:
         """The model answers, if it is asked."""
+        short = self.session.turn.summary if self.session.turn else None
+        if short is not None and short.effect_id in self.running:
+            self._summarise(short.effect_id)
+            return
         model = self.session.turn.model if self.session.turn else None
         if model is None or model.effect_id not in self.running:
             return
@@ -261,6 +308,8 @@ class World:
         self.running.discard(effect_id)
         if effect_id in self.calls:
             self.record(calls.outcome(self.session, self.turn_id, effect_id, f.ok()))
+        elif self.session.turn and self.session.turn.summary:
+            self._summarise(effect_id, kind=True)
         else:
             self.record(replies.reply(self.session, effect_id, f.says("Done."), self.now))
 
@@ -330,6 +379,9 @@ class World:
                     self._check_shown(event)
             case e.ModelRequested() | e.MessageAccepted():
                 self._check_paired(session)
+            case e.SummaryRequested():
+                assert session.turn is not None
+                assert not session.turn.out(), "summarised while something is out"
             case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled():
                 ended = {x.event.turn_id for x in self.facts if x.event.TYPE in ENDS}  # type: ignore[attr-defined]
                 assert event.turn_id not in ended, "a second end"
@@ -383,7 +435,19 @@ class World:
 
     def _check_paired(self, session: Session) -> None:
         """Every call the model made has exactly one result behind it, in order (TA-02)."""
-        said = context.talk(session)
+        self._check_pairs(context.talk(session))
+        start = summaries.behind(session)
+        turns = [*session.past, *([session.turn] if session.turn else [])]
+        shown: list[context.Said] = []
+        for one in turns:
+            if one.number >= start.turn:
+                talk = context.of_turn(one, contents.words(one.message))
+                first = start.replies if one.number == start.turn else 0
+                shown += summaries.cut(talk, first)
+                assert shown[-1] == talk[-1], "the newest was left out"
+        self._check_pairs(shown)
+
+    def _check_pairs(self, said: Sequence[context.Said]) -> None:
         while said:
             head, said = said[0], said[1:]
             assert head.role != "tool", "a result without its call"
@@ -466,17 +530,20 @@ class World:
                 spent += fact.time - since
             since = fact.time
             match fact.event:
-                case e.ModelRequested() | e.CallStarted() as event:
+                case e.ModelRequested() | e.CallStarted() | e.SummaryRequested() as event:
                     out.add(event.effect_id)
                 case e.ModelReplied() | e.ModelFailed() | e.ModelUncertain() as event:
                     out.discard(event.effect_id)
                 case e.CallSucceeded() | e.CallFailed() | e.CallUncertain() as event:
                     out.discard(event.effect_id)
+                case e.ContextCompacted() | e.SummaryFailed() as event:
+                    out.discard(event.effect_id)
                 case _:
                     pass
         assert self.session.turn is not None
         active = self.session.turn.active
-        found = [x for x in self.facts if x.event.TYPE in ("model.uncertain", "call.uncertain")]
+        lost = ("model.uncertain", "call.uncertain", "summary.failed")
+        found = [x for x in self.facts if x.event.TYPE in lost]
         sends = [x for x in self.facts if isinstance(x.event, e.CallStarted) if x.event.send > 1]
         if found or sends:
             assert active <= spent

@@ -9,10 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from studio.core.rules import approvals, calls, contents, digests, ids, messages, replies, turn
+from studio.core.rules import (
+    approvals,
+    calls,
+    contents,
+    digests,
+    ids,
+    messages,
+    replies,
+    summaries,
+    turn,
+)
 from studio.core.rules import events as e
 from studio.core.rules.errors import StudioError
-from studio.core.rules.session import Call, Session, apply
+from studio.core.rules.session import Call, Place, Session, apply
+from studio.core.rules.summaries import Plan, Written
 
 START = 1_700_000_000_000
 LARGE = "A long story. " * 4_000  # 56,000 bytes: over what stands in a fact
@@ -100,6 +111,13 @@ def _worker(t: Teller) -> None:
     following = turn.advance(t.session, t.at, frozenset(t.running))
     if following.events:
         t.record(following.events)
+    elif following.ask is not None and t.chance(0.2) and (places := _places(t)):
+        planned = Plan(place=t.random.choice(places), tokens=900)
+        asked = summaries.intend(
+            t.session, planned, provider="chat", model="m", request_hash="f" * 64
+        )
+        t.record(asked)
+        t.running |= {x.effect_id for x in asked if isinstance(x, e.SummaryRequested)}
     elif following.ask is not None:
         ask = following.ask
         t.record(
@@ -110,6 +128,35 @@ def _worker(t: Teller) -> None:
         t.running.add(ask.effect_id)
     for send in following.sends if following.ask is None and not following.events else ():
         _send(t, send)
+
+
+def _places(t: Teller) -> list[Place]:
+    """Where a summary may end."""
+    hand = t.session.turn
+    assert hand is not None
+    places = [Place(turn=number) for number in range(2, hand.number + 1)]
+    places += [Place(turn=hand.number, replies=n) for n in range(1, len(hand.replies))]
+    return [place for place in places if place > summaries.behind(t.session)]
+
+
+def _summary(t: Teller) -> None:
+    """The summary comes, or does not."""
+    asked = t.session.turn.summary if t.session.turn is not None else None
+    if asked is None or asked.effect_id not in t.running:
+        return
+    t.running.discard(asked.effect_id)
+    usage = e.Usage(input_tokens=90, output_tokens=9, cost=t.random.choice((None, 0.01)))
+    if t.chance(0.7):
+        text = contents.of_text(t.random.choice(("In short\x00.", LARGE)))
+        came = Written(text=text, usage=usage, tokens_after=100)
+        t.record(summaries.written(t.session, asked.effect_id, came))
+    else:
+        t.record(
+            summaries.failed(
+                t.session, asked.effect_id, code="model.server", message="No.", usage=usage,
+                maybe_billed=t.chance(0.5),
+            )
+        )  # fmt: skip
 
 
 def _send(t: Teller, send: turn.SendCall) -> None:
@@ -244,6 +291,7 @@ def _artifact(t: Teller) -> None:
 
 
 MOVES: tuple[Callable[[Teller], None], ...] = (
-    _message, _worker, _worker, _worker, _worker, _worker, _model, _model, _model, _outcome,
+    _message, _worker, _worker, _worker, _worker, _worker, _model, _model, _model, _summary,
+    _outcome,
     _outcome, _outcome, _decision, _decision, _stop, _artifact,
 )  # fmt: skip
