@@ -26,6 +26,8 @@ class Call(Generic[T]):
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Json = ABSENT
+    content: bytes | None = None  # sent as it is, of the kind `media`, instead of a body
+    media: str = ""
 
     @property
     def is_safe(self) -> bool:

@@ -6,7 +6,18 @@ A `Verb` takes the signature of the function that describes the call, so nothing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
-from api_client import agents, approvals, keys, policy, secrets, server, servers, sessions, usage
+from api_client import (
+    agents,
+    approvals,
+    keys,
+    plugins,
+    policy,
+    secrets,
+    server,
+    servers,
+    sessions,
+    usage,
+)
 from api_client.call import Call, Listing
 from api_client.shapes import Event
 
@@ -148,6 +159,17 @@ class Servers(Resource):
     show_preview = Verb(servers.show_preview)
 
 
+class Plugins(Resource):
+    """Plugins and skills."""
+
+    list = Verb(plugins.index)
+    show = Verb(plugins.show)
+    calls = Verb(plugins.calls)
+    put = Verb(plugins.put)
+    remove = Verb(plugins.remove)
+    save_skill = Verb(plugins.save_skill)
+
+
 class Secrets(Resource):
     """Secrets."""
 
@@ -231,6 +253,17 @@ class AsyncServers(AsyncResource):
     list = AsyncVerb(servers.index)
     preview = AsyncVerb(servers.preview)
     show_preview = AsyncVerb(servers.show_preview)
+
+
+class AsyncPlugins(AsyncResource):
+    """Plugins and skills."""
+
+    list = AsyncVerb(plugins.index)
+    show = AsyncVerb(plugins.show)
+    calls = AsyncVerb(plugins.calls)
+    put = AsyncVerb(plugins.put)
+    remove = AsyncVerb(plugins.remove)
+    save_skill = AsyncVerb(plugins.save_skill)
 
 
 class AsyncSecrets(AsyncResource):

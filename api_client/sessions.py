@@ -26,11 +26,13 @@ def start(
 
 def index(
     *, q: str | None = None, agent: str | None = None, status: str | None = None,
-    needs: str | None = None, limit: int | None = None,
+    needs: str | None = None, plugin: str | None = None, limit: int | None = None,
 ) -> Listing[Session]:  # fmt: skip
     """Sessions, the one started last first."""
     return Listing(
-        first=get("/v1/sessions", q=q, agent=agent, status=status, needs=needs, limit=limit)
+        first=get(
+            "/v1/sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin, limit=limit
+        )
     )
 
 

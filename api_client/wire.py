@@ -16,8 +16,10 @@ AGENT = "operator-studio-client"
 def request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
     """The request of a call."""
     headers = {"Accept": "application/json", **call.headers}
-    content = None
-    if not isinstance(call.body, Absent):
+    content = call.content
+    if content is not None:
+        headers["Content-Type"] = call.media
+    elif not isinstance(call.body, Absent):
         headers["Content-Type"] = "application/json"
         content = encoded(call.body)
     return http.build_request(

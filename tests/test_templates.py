@@ -11,6 +11,7 @@ from jinja2 import nodes
 from studio.core.rules.access import Person
 from studio.web import static
 from studio.web.render import templates
+from tests.core.packages import zips
 from tests.core.rules.test_pictures import png
 from tests.web import html
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
@@ -29,6 +30,7 @@ ONLY_SOMETIMES = {
     "sessions/_progress.html",
     "sessions/preview.html",
     "servers/preview.html",
+    "plugins/plan.html",
 }
 
 
@@ -119,6 +121,7 @@ def links(page: html.Element) -> list[str]:
 async def everything(studio: Studio) -> None:
     """A studio in which everything has happened at least once."""
     story = studio.story
+    await studio.runtime.put_plugin(ADA, zips.packed(zips.files(name="release-kit")))
     session_id, effect_id, wait_id = await story.held("Decided")
     await story.decide(session_id, wait_id, "approve", reason="Fine")
     await story.run(session_id, effect_id)

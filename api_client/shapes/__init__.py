@@ -25,6 +25,20 @@ from api_client.shapes.agents import (
 from api_client.shapes.approvals import Approval, ApprovalDetail, Decided, Decision
 from api_client.shapes.calls import CallRow, Calls, Content
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
+from api_client.shapes.plugins import (
+    Plugin,
+    PluginCalls,
+    PluginChange,
+    PluginCounts,
+    PluginDetail,
+    PluginFile,
+    PluginPlan,
+    PluginRevision,
+    Plugins,
+    PluginServer,
+    PluginSkill,
+    SkillSaved,
+)
 from api_client.shapes.policy import Change, Policy, PolicySaved, Rule, Tried
 from api_client.shapes.secrets import Secret, Secrets, SecretSet, SecretsRotated
 from api_client.shapes.servers import PreviewAsked, PreviewTool, Server, ServerPreview, Servers
@@ -75,6 +89,17 @@ __all__ = [
     "MadeKey",
     "Plan",
     "Plans",
+    "Plugin",
+    "PluginCalls",
+    "PluginChange",
+    "PluginCounts",
+    "PluginDetail",
+    "PluginFile",
+    "PluginPlan",
+    "PluginRevision",
+    "PluginServer",
+    "PluginSkill",
+    "Plugins",
     "Policy",
     "PolicySaved",
     "Preview",
@@ -93,6 +118,7 @@ __all__ = [
     "Servers",
     "Session",
     "SessionDetail",
+    "SkillSaved",
     "Started",
     "Stopped",
     "Tool",

@@ -49,6 +49,7 @@ class SessionsQuery:
         "", "idle", "queued", "running", "held", "waiting", "completed", "failed", "cancelled"
     ] = ""
     needs: Literal["", "held", "questions", "uncertain", "any"] = ""
+    plugin: Annotated[Short, "Those that called something of this plugin."] = ""
     limit: Limit = 50
     cursor: Cursor | None = None
 
@@ -100,6 +101,17 @@ class CallsQuery:
 
     before: Seq | None = None
     limit: Limit = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginCallsQuery:
+    """Which calls of a plugin, the newest first."""
+
+    state: Literal[
+        "", "succeeded", "failed", "denied", "held", "uncertain", "cancelled", "started"
+    ] = ""
+    limit: Limit = 50
+    cursor: Cursor | None = None
 
 
 # Approvals --------------------------------------------------------------------------------------

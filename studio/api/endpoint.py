@@ -89,7 +89,8 @@ class Endpoint(Generic[Q, B]):
     """One method of one path.
 
     `body` is None when none is read; `body_required` is false when an empty one will do, and
-    `free_body` hands over any JSON object. `keyed` endpoints remember an Idempotency-Key; `match`
+    `free_body` hands over any JSON object, `raw` the bytes of a body of that kind. `keyed`
+    endpoints remember an Idempotency-Key; `match`
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
     carry an ETag. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
@@ -105,6 +106,7 @@ class Endpoint(Generic[Q, B]):
     body: type[Any] | None = None
     body_required: bool = True
     free_body: bool = False
+    raw: str = ""
     keyed: bool = False
     match: str = ""
     match_required: bool = False
@@ -150,6 +152,8 @@ def _query(request: Request, shape: type[Any]) -> Any:
 async def _body(request: Request, endpoint: Endpoint[Any, Any]) -> Any:
     if endpoint.body is None:
         return NoBody()
+    if endpoint.raw:
+        return await wire.raw_body(request, endpoint.raw)
     value = await wire.json_body(request, required=endpoint.body_required)
     if endpoint.free_body:
         return value

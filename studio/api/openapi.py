@@ -26,7 +26,7 @@ WHY = {
     410: "It was there and is over.",
     411: "A body is needed, with its length.",
     413: "It is over a limit that is written down.",
-    415: "The body is not plain JSON.",
+    415: "The body is not of the kind that is asked for, or is encoded.",
     421: "The Host header names another studio.",
     422: "What was sent does not make sense; `details.fields` has a sentence for each field.",
     428: "If-Match is needed.",
@@ -67,7 +67,10 @@ def _operation(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
         "parameters": [*_path(endpoint), *_query(endpoint, parts), *_headers(endpoint)],
         "responses": _responses(endpoint, parts),
     }
-    if endpoint.body is not None:
+    if endpoint.raw:
+        content = {endpoint.raw: {"schema": {"type": "string", "format": "binary"}}}
+        found["requestBody"] = {"required": True, "content": content}
+    elif endpoint.body is not None:
         schema = {"type": "object"} if endpoint.free_body else shapes.schema(endpoint.body, parts)
         found["requestBody"] = {
             "required": endpoint.body_required, "content": {JSON_KIND: {"schema": schema}},

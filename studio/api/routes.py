@@ -21,6 +21,7 @@ from studio.api import (
     health,
     keys,
     openapi,
+    plugins,
     policy,
     secrets,
     servers,
@@ -39,6 +40,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *agents.ENDPOINTS,
     *sessions.ENDPOINTS,
     *approvals.ENDPOINTS,
+    *plugins.ENDPOINTS,
     *policy.ENDPOINTS,
     *keys.ENDPOINTS,
     *usage.ENDPOINTS,
@@ -78,11 +80,6 @@ def routes(parts: Parts) -> list[Route]:
     async def describe(_: Request) -> Response:
         return errors.json_response(document)
 
-    schema = manifests.agent_schema()
-
-    async def agent_schema(_: Request) -> Response:
-        return errors.json_response(schema, headers={"Content-Type": "application/schema+json"})
-
     async def ready(_: Request) -> Response:
         return await health.ready(parts.reader)
 
@@ -94,8 +91,16 @@ def routes(parts: Parts) -> list[Route]:
         Route("/health", health.health),
         Route("/ready", ready),
         Route("/openapi.json", describe),
-        Route("/schemas/agent.json", agent_schema),
+        _schema("agent", manifests.agent_schema()),
+        _schema("plugin", manifests.plugin_schema()),
     ]
+
+
+def _schema(name: str, schema: dict[str, Any]) -> Route:
+    async def schema_of(_: Request) -> Response:
+        return errors.json_response(schema, headers={"Content-Type": "application/schema+json"})
+
+    return Route(f"/schemas/{name}.json", schema_of)
 
 
 def _handle(methods: dict[str, Endpoint[Any, Any]], parts: Parts) -> Handle:

@@ -29,7 +29,8 @@ async def index(ask: Ask[b.SessionsQuery, b.NoBody]) -> a.Sessions:
     """A page of sessions."""
     q = ask.query
     page = await ask.reader.sessions(
-        ask.person, q=q.q, agent=q.agent, status=q.status, needs=q.needs, limit=q.limit,
+        ask.person, q=q.q, agent=q.agent, status=q.status, needs=q.needs, plugin=q.plugin,
+        limit=q.limit,
         cursor=q.cursor,
     )  # fmt: skip
     return a.Sessions(

@@ -18,6 +18,8 @@ from studio.core.rules.errors import Invalid, TooLarge
 
 BODY_BYTES = 2 * 1024 * 1024  # a message of 1 MiB, and room for what JSON escapes in it
 BODY_SECONDS = 30.0
+RAW_BYTES = 60 * 1024 * 1024  # of an archive, which says by itself what it may hold
+RAW_SECONDS = 300.0
 LEVELS = 64
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
 TAG = re.compile(r'"([\x21\x23-\x7e]*)"')
@@ -30,6 +32,18 @@ async def json_body(request: Request, *, required: bool = True) -> Any:
     if not data and not required:
         return {}
     return decode(data)
+
+
+async def raw_body(request: Request, kind: str) -> bytes:
+    """The bytes of a body of this kind, such as application/zip."""
+    headers = request.headers
+    if "content-encoding" in headers:
+        raise Problem(415, "body.encoded", "The body must not be compressed or encoded.")
+    if "content-length" not in headers and "transfer-encoding" not in headers:
+        raise Problem(411, "body.no_length", "Send a body, with Content-Length.")
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise Problem(415, "body.other_kind", f"Send the body as Content-Type: {kind}.")
+    return await _read(request, most=RAW_BYTES, seconds=RAW_SECONDS)
 
 
 def decode(data: bytes) -> Any:
@@ -118,30 +132,31 @@ def _check_kind(request: Request, *, required: bool) -> None:
             )
 
 
-async def _read(request: Request) -> bytes:
+async def _read(
+    request: Request, *, most: int = BODY_BYTES, seconds: float = BODY_SECONDS
+) -> bytes:
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > 15 or int(length) > BODY_BYTES):
-        raise _too_large()
+    if length.isdecimal() and (len(length) > 15 or int(length) > most):
+        raise _too_large(most)
     kept = bytearray()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             async for chunk in request.stream():
                 kept += chunk
-                if len(kept) > BODY_BYTES:
-                    raise _too_large()
+                if len(kept) > most:
+                    raise _too_large(most)
     except TimeoutError:
         raise Problem(
-            408, "body.slow", f"The body did not arrive within {BODY_SECONDS:.0f} seconds."
+            408, "body.slow", f"The body did not arrive within {seconds:.0f} seconds."
         ) from None
     except ClientDisconnect:
         raise Problem(400, "body.cut", "The connection ended before the body did.") from None
     return bytes(kept)
 
 
-def _too_large() -> TooLarge:
+def _too_large(most: int) -> TooLarge:
     return TooLarge(
-        f"The body is over {BODY_BYTES:,} bytes.", code="body.too_large",
-        details={"limit": BODY_BYTES},
+        f"The body is over {most:,} bytes.", code="body.too_large", details={"limit": most},
     )  # fmt: skip
 
 

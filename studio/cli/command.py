@@ -45,6 +45,7 @@ GROUPS = {
     "approvals": "see what waits for a person, and decide",
     "keys": "make and revoke application keys",
     "servers": "see how MCP servers are, and what one would bring",
+    "plugins": "install, update, read and remove plugins",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

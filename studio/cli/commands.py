@@ -1,6 +1,6 @@
 """Every command, those that ask a running studio over its API included."""
 
-from studio.cli import agents, approvals, keys, secrets, server, servers, sessions
+from studio.cli import agents, approvals, keys, plugins, secrets, server, servers, sessions
 from studio.cli.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -9,6 +9,7 @@ COMMANDS: tuple[Command, ...] = (
     *sessions.COMMANDS,
     *approvals.COMMANDS,
     *keys.COMMANDS,
+    *plugins.COMMANDS,
     *secrets.COMMANDS,
     *servers.COMMANDS,
 )

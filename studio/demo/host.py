@@ -89,6 +89,8 @@ class Seen:
     releases: tuple[Release, ...]
     notices: tuple[Notice, ...]
     applied: tuple[Applied, ...]
+    plugin: str
+    plugin_version: str
 
 
 class Demo:
@@ -97,6 +99,8 @@ class Demo:
     def __init__(self, folder: Path, token: str) -> None:
         self._ledger, self._notices = folder / "ledger.db", folder / "notices.db"
         self._token = token
+        brought = _json("plugin/release-kit/plugin.json")
+        self._plugin, self._plugin_version = str(brought["name"]), str(brought["version"])
         self.messages = tuple(Message(**item) for item in _json("messages.json"))
 
     async def seen(self) -> Seen:
@@ -133,7 +137,8 @@ class Demo:
 
     def _seen(self) -> Seen:
         return Seen(
-            agent=AGENT, messages=self.messages,
+            agent=AGENT, messages=self.messages, plugin=self._plugin,
+            plugin_version=self._plugin_version,
             releases=tuple(_release(row) for row in _rows(
                 self._ledger, "SELECT version, channel, notes, notify, percent, canary, at, "
                 "withdrawn FROM releases ORDER BY at DESC LIMIT ?")),

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from studio.core.rules.errors import Denied, TooLarge, Unknown
 from studio.web import auth, errors
 from studio.web.auth import WebSettings
-from studio.web.visit import WRITING_BYTES
+from studio.web.visit import ARCHIVE_BYTES, WRITING_BYTES
 
 OPEN = ("/sign-in", "/static", "/favicon.ico")  # all that is answered without a sign-in
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -27,6 +27,8 @@ FILES_BYTES = 256 * BODY_BYTES  # of a form with files; each of them has its own
 WITH_FILES = re.compile(r"/uploads|/sessions(/[^/]+/(messages|preview))?")
 DRAIN_BYTES = 8 * BODY_BYTES
 WRITING = re.compile(r"/sessions(/[^/]+/(messages|preview|stop))?")  # where a person writes
+
+ARCHIVES = "/plugins"  # where a plugin is sent as a zip archive
 
 PERMISSIONS = ", ".join(
     f"{name}=()"
@@ -157,6 +159,8 @@ class BoundedBodies:
         declared = Headers(scope=scope).get("content-length", "0")
         limit = WRITING_BYTES if WRITING.fullmatch(scope["path"]) else self.limit
         limit = FILES_BYTES if _may_carry_files(scope) else limit
+        if scope["path"] == ARCHIVES and scope["method"] == "POST":
+            limit = ARCHIVE_BYTES
         taken = 0
 
         async def bounded() -> Message:

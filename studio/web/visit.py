@@ -13,6 +13,7 @@ from studio.core.runtime import Runtime
 
 # A message may have 1 MiB. A form may carry that of any script (three letters a byte) and more than
 # is taken, so that a message that is too long goes back to its writer, whole.
+ARCHIVE_BYTES = 60 * 1024 * 1024  # a plugin unpacks to 50 MiB at most
 WRITING_BYTES = 8 * 1024 * 1024
 
 

@@ -69,7 +69,14 @@ async def test_a_key_in_the_url_is_refused_even_beside_a_good_one(studio: Studio
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/health", "/v1/ready", "/v1/openapi.json", "/v1/schemas/agent.json"]
+    "path",
+    [
+        "/v1/health",
+        "/v1/ready",
+        "/v1/openapi.json",
+        "/v1/schemas/agent.json",
+        "/v1/schemas/plugin.json",
+    ],
 )
 async def test_what_is_public_needs_no_key(studio: Studio, path):
     assert (await studio.raw("GET", path, person="")).status_code == 200

@@ -1,6 +1,7 @@
 """Whatever is asked, the answer is JSON, with a status that fits and a request id."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -182,10 +183,15 @@ BODIES = {
 
 async def asked(studio: Studio, endpoint, person: str, **parts: str):
     """The answer of an endpoint to a request that is sound but for who asks and what about."""
-    more = {"json": BODIES[endpoint.name]} if endpoint.name in BODIES else {}
+    more: dict[str, Any] = {"json": BODIES[endpoint.name]} if endpoint.name in BODIES else {}
+    kind = {"Content-Type": endpoint.raw} if endpoint.raw else {}
+    if endpoint.raw:
+        more = {"content": b"x"}
     tag = '"' + "0" * 64 + '"' if endpoint.name == "decide_approval" else '"1"'
     path = "/v1" + endpoint.path.format(**parts)
-    return await studio.raw(endpoint.method, path, person=person, headers={"If-Match": tag}, **more)
+    return await studio.raw(
+        endpoint.method, path, person=person, headers={"If-Match": tag, **kind}, **more
+    )
 
 
 ABOUT_ONE = [one for one in ENDPOINTS if "{id}" in one.path and not one.path.startswith("/keys")]

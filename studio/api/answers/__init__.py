@@ -30,6 +30,20 @@ from studio.api.answers.approvals import Approval, ApprovalDetail, Approvals, De
 from studio.api.answers.calls import Call, Calls, Content
 from studio.api.answers.health import Error, Fault, Health, Ready
 from studio.api.answers.keys import Key, Keys, MadeKey
+from studio.api.answers.plugins import (
+    Plugin,
+    PluginCalls,
+    PluginChange,
+    PluginCounts,
+    PluginDetail,
+    PluginFile,
+    PluginPlan,
+    PluginRevision,
+    Plugins,
+    PluginServer,
+    PluginSkill,
+    SkillSaved,
+)
 from studio.api.answers.policy import Change, Policy, PolicySaved, Rule, Tried
 from studio.api.answers.secrets import Secret, Secrets, SecretSet, SecretsRotated
 from studio.api.answers.servers import PreviewAsked, PreviewTool, Server, ServerPreview, Servers
@@ -84,6 +98,17 @@ __all__ = [
     "MadeKey",
     "Plan",
     "Plans",
+    "Plugin",
+    "PluginCalls",
+    "PluginChange",
+    "PluginCounts",
+    "PluginDetail",
+    "PluginFile",
+    "PluginPlan",
+    "PluginRevision",
+    "PluginServer",
+    "PluginSkill",
+    "Plugins",
     "Policy",
     "PolicySaved",
     "Preview",
@@ -103,6 +128,7 @@ __all__ = [
     "Session",
     "SessionDetail",
     "Sessions",
+    "SkillSaved",
     "Started",
     "Stopped",
     "Tool",

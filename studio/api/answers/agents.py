@@ -54,7 +54,7 @@ class Gap:
 
     source: str
     message: str
-    kind: Annotated[str, "missing or renamed."]
+    kind: Annotated[str, "missing, renamed, or needed by a skill."]
 
 
 @dataclass(frozen=True, kw_only=True)

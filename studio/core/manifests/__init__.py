@@ -5,7 +5,7 @@
 """
 
 from studio.core.manifests.document import Document, Format, guess, read
-from studio.core.manifests.schema import agent_schema
+from studio.core.manifests.schema import agent_schema, plugin_schema
 from studio.core.manifests.writing import write
 
-__all__ = ["Document", "Format", "agent_schema", "guess", "read", "write"]
+__all__ = ["Document", "Format", "agent_schema", "guess", "plugin_schema", "read", "write"]

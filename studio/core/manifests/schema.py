@@ -267,3 +267,37 @@ def _there(schema: JsonSchema) -> JsonSchema:
     if None in found.get("enum", ()):
         found["enum"] = [word for word in found["enum"] if word is not None]
     return found
+
+
+def plugin_schema() -> JsonSchema:
+    """The whole schema of a plugin's `plugin.json`; `rules.plugins.described` reads it."""
+    line = plugins.LONGEST_DESCRIPTION
+    kept = ("server", "headers", "value", "setting")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID.replace("agent.json", "plugin.json"),
+        "title": "A plugin of Operator Studio",
+        **_object(
+            {
+                "$schema": _text(500),
+                "name": {**_text(63), **_pattern(plugins.NAME.pattern)},
+                "version": {**_text(64), **_pattern(plugins.VERSION.pattern)},
+                "description": _text(line),
+                "servers": _list({"$ref": "#/$defs/server"}, sources.MOST_SERVERS),
+                "skills": _list(_text(400), plugins.MOST_SKILLS, unique=True),
+                "license": _text(200),
+                "homepage": _text(500),
+                "author": _text(200),
+            },
+            needed=("name", "version", "description"),
+            null=False,
+            words={
+                "name": "Small letters, digits and -; it begins with a letter.",
+                "version": "Such as 1.2.0.",
+                "description": "One line for people.",
+                "servers": "MCP servers, as in an agent's manifest; ${plugin} is its own folder.",
+                "skills": "Folders in the plugin, each with SKILL.md.",
+            },
+        ),
+        "$defs": {name: one for name, one in _definitions().items() if name in kept},
+    }

@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
-from studio.core.packages import names
+from studio.core.packages import names, refusing
 from studio.core.rules.errors import Invalid, TooLarge
 from studio.core.rules.reading import Faults
 
@@ -41,14 +41,14 @@ def read(data: bytes, *, what: str = "The archive") -> dict[str, bytes]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not _is_left_out(entry)]
             _check(entries, faults)
-            faults.check(what, code="archive.invalid")
+            refusing.check(faults, what, code="archive.invalid")
             found = dict(_unpacked(archive, entries, faults))
     except zipfile.BadZipFile as wrong:
         raise _no_zip(what, str(wrong)) from None
     except (NotImplementedError, RuntimeError, OSError, EOFError, ValueError, OverflowError,
             zlib.error, zipfile.LargeZipFile, MemoryError) as wrong:  # fmt: skip
         raise _no_zip(what, str(wrong) or type(wrong).__name__) from None
-    faults.check(what, code="archive.invalid")
+    refusing.check(faults, what, code="archive.invalid")
     if not found:
         raise Invalid(f"{what} holds no files.", code="archive.invalid",
                       fields={"": "holds no files."})  # fmt: skip

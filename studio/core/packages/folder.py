@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from studio.core.packages import archive, names
+from studio.core.packages import archive, names, refusing
 from studio.core.rules.errors import Invalid
 from studio.core.rules.reading import Faults
 
@@ -42,7 +42,7 @@ def read(folder: Path, *, in_place: bool = False) -> dict[str, bytes]:
             break
     for path, wrong in names.clashes(found).items():
         faults.add(path, wrong)
-    faults.check(f"The folder {folder.name or folder}", code="archive.invalid")
+    refusing.check(faults, f"The folder {folder.name or folder}", code="archive.invalid")
     if not found:
         raise Invalid(f"The folder {folder} holds no files.", code="archive.invalid")
     return found

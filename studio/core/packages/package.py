@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from studio.core.packages import json_text
+from studio.core.packages import json_text, refusing
 from studio.core.packages import skill as skills
 from studio.core.rules import plugins as rule
 from studio.core.rules.plugins import Plugin, Skill
@@ -17,7 +17,7 @@ def plugin(files: Mapping[str, bytes], *, what: str = "The plugin") -> Plugin:
     """The plugin that these files are, or Invalid with a sentence for each place."""
     faults = Faults()
     found = _plugin(files, faults)
-    faults.check(what, code="plugin.invalid")
+    refusing.check(faults, what, code="plugin.invalid")
     assert found is not None, "without a fault there is a plugin"
     return found
 
@@ -26,7 +26,7 @@ def skill(files: Mapping[str, bytes], *, what: str = "The skill") -> Skill:
     """The skill that these files are (SKILL.md at the top), or Invalid."""
     faults = Faults()
     found = skills.parse(files, "", faults)
-    faults.check(what, code="skill.invalid")
+    refusing.check(faults, what, code="skill.invalid")
     assert found is not None, "without a fault there is a skill"
     return found
 

@@ -1,37 +1,17 @@
 """`SKILL.md`: front matter in YAML between two lines `---`, then the text that a model reads."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
-
-import yaml
 
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import plugins as rule
 from studio.core.rules.plugins import Skill
 from studio.core.rules.reading import Faults
+from studio.core.rules.skills import parted
 
 FILE = "SKILL.md"
 LARGEST = 256 * 1024
 LARGEST_FRONT = 32 * 1024
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader without anchors: what stands once is read once, so nothing grows."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse an alias, and a key that is given twice."""
-        if self.check_event(yaml.events.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(
-                None, None, "aliases (*) are not read here", event.start_mark
-            )
-        node = super().compose_node(parent, index)
-        if isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if len(set(keys)) < len(keys):
-                raise yaml.composer.ComposerError(None, None, "a key stands twice", node.start_mark)
-        return node
 
 
 def parse(files: Mapping[str, bytes], place: str, faults: Faults) -> Skill | None:
@@ -65,12 +45,6 @@ def parse(files: Mapping[str, bytes], place: str, faults: Faults) -> Skill | Non
     )  # fmt: skip
 
 
-def body(text: str) -> str:
-    """What a model reads: the text behind the front matter."""
-    parted = _parted(text)
-    return (parted[1] if parted else text).strip("\n") + "\n"
-
-
 def text_of(raw: bytes, where: str, faults: Faults) -> str | None:
     """The text of a file, or a fault."""
     if len(raw) > LARGEST:
@@ -83,24 +57,21 @@ def text_of(raw: bytes, where: str, faults: Faults) -> str | None:
         return None
 
 
-def _parted(text: str) -> tuple[str, str] | None:
-    found = re.match(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", text, re.DOTALL | re.MULTILINE)
-    return (found[1], text[found.end() :]) if found else None
-
-
 def _front(text: str, where: str, faults: Faults) -> object | None:
     """The front matter as JSON could hold it; None, and a fault, when it cannot be read."""
-    parted = _parted(text)
-    if parted is None:
+    parts = parted(text)
+    if parts is None:
         faults.add(where, "has no front matter: it begins with a line “---”, name and description.")
         return None
-    if len(parted[0]) > LARGEST_FRONT:
+    if len(parts[0]) > LARGEST_FRONT:
         faults.add(where, f"has front matter of more than {LARGEST_FRONT:,} characters.")
         return None
+    from studio.core.packages import front  # it brings a parser, which few processes need
+
     try:
-        value = yaml.load(parted[0], _Loader)  # noqa: S506 - it is the safe one, and stricter
-    except (yaml.YAMLError, RecursionError, ValueError) as wrong:
-        faults.add(where, f"its front matter is not YAML: {_words(wrong)}.")
+        value = front.loads(parts[0])
+    except front.NotYaml as wrong:
+        faults.add(where, f"its front matter is not YAML: {wrong}.")
         return None
     if not isinstance(value, dict):
         faults.add(where, "its front matter holds no fields.")
@@ -121,10 +92,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     return str(value)
-
-
-def _words(wrong: Exception) -> str:
-    mark = getattr(wrong, "problem_mark", None)
-    if mark is None:
-        return "it is nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)[:200]
-    return f"line {mark.line + 2}, column {mark.column + 1}: {getattr(wrong, 'problem', '')}"

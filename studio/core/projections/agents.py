@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from studio.core.rules import policy, ways
 from studio.core.rules.errors import NotFound
 from studio.core.rules.policy import Policy, Subject
+from studio.core.rules.skills import Brief
 from studio.core.store import agents as kept
 from studio.core.store import listings, policies, tables
 from studio.core.store.agents import Agent
@@ -102,6 +103,7 @@ class AgentView:
     digest: str
     tools: tuple[ToolView, ...]
     gaps: tuple[GapView, ...]
+    skills: tuple[Brief, ...]
     listed: int | None
     versions: tuple[VersionRow, ...]
 
@@ -134,6 +136,7 @@ def view(conn: sa.Connection, name: str, version: int | None) -> AgentView:
         name=name, version=agent.version, latest=versions[0].version, time=agent.time, by=agent.by,
         manifest=agent.manifest, digest=agent.digest, versions=versions,
         tools=judged(found, rules, name),
+        skills=tuple(Brief(**one) for one in listing.skills) if listing else (),
         gaps=_gaps(agent.manifest, listing), listed=listing.time if listing else None,
     )  # fmt: skip
 

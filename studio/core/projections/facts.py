@@ -18,12 +18,17 @@ _NAMES = (
     "seq", "position", "id", "time", "type", "actor", "evidence", "turn_id", "effect_id", "payload",
 )  # fmt: skip
 
-c = tables.events.c
+_ORIGIN = ("kind", "server", "plugin", "plugin_version")
+
+c, f = tables.events.c, tables.effects.c
 
 
 @dataclass(frozen=True, kw_only=True)
 class EventRow:
-    """One fact. `payload` is the event's fields as JSON; large values are head, tail and hash."""
+    """One fact. `payload` is the event's fields as JSON; large values are head, tail and hash.
+
+    `kind`, `server`, `plugin` and `plugin_version` are of the call that it is about, else None.
+    """
 
     seq: int
     position: int
@@ -35,6 +40,10 @@ class EventRow:
     turn_id: str | None
     effect_id: str | None
     payload: dict[str, Any]
+    kind: str | None = None
+    server: str | None = None
+    plugin: str | None = None
+    plugin_version: str | None = None
 
 
 def after(
@@ -72,7 +81,12 @@ def blob(conn: sa.Connection, person: Person, session_id: str, hash: str) -> byt
 
 def _of(conn: sa.Connection, person: Person, session_id: str) -> sa.Select[Any]:
     sessions.head(conn, person, session_id)
-    return sa.select(*(c[name] for name in _NAMES)).where(c.session_id == session_id)
+    is_call = sa.and_(f.id == c.effect_id, f.kind != "model")
+    return (
+        sa.select(*(c[name] for name in _NAMES), *(f[name] for name in _ORIGIN))
+        .join_from(tables.events, tables.effects, is_call, isouter=True)
+        .where(c.session_id == session_id)
+    )
 
 
 def _size(limit: int) -> int:

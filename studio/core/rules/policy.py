@@ -46,6 +46,7 @@ class RecordedCall:
     session_id: str
     time: int
     subject: Subject
+    plugin_version: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """What a model is told of its skills before it loads one: names and descriptions, within bounds."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,6 +22,18 @@ class Brief:
     hash: str
     plugin: str | None = None
     plugin_version: str | None = None
+
+
+def parted(text: str) -> tuple[str, str] | None:
+    """The front matter of a SKILL.md and the text behind it; None without front matter."""
+    found = re.match(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return (found[1], text[found.end() :]) if found else None
+
+
+def body(text: str) -> str:
+    """What a model reads of a SKILL.md: the text behind the front matter."""
+    parts = parted(text)
+    return (parts[1] if parts else text).strip("\n") + "\n"
 
 
 def instructions(base: str, skills: Iterable[Brief]) -> str:

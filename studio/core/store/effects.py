@@ -116,5 +116,9 @@ def _recorded(row: Any) -> policy.RecordedCall:
         arguments=None if proposed.stored else proposed.value,
     )  # fmt: skip
     return policy.RecordedCall(
-        effect_id=row.id, session_id=row.session_id, time=row.proposed_at, subject=subject
+        effect_id=row.id,
+        session_id=row.session_id,
+        time=row.proposed_at,
+        subject=subject,
+        plugin_version=row.plugin_version,
     )

@@ -17,7 +17,7 @@ from studio.core.packages import skill as texts
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
 from studio.core.rules.plugins import File, Skill
-from studio.core.rules.skills import Brief
+from studio.core.rules.skills import Brief, body
 from studio.core.tools.tool import Gap, Kit, Result, Tool, ToolError, ToolSpec
 
 LOAD, READ = "load_skill", "read_skill_resource"
@@ -168,7 +168,7 @@ class LoadSkill(_SkillTool):
         """The skill's text; a long one comes in pages."""
         package = self._needed(arguments)
         text = _text(package.read(texts.FILE), texts.FILE)
-        pages = _pages(texts.body(text), PAGE_BYTES - _room(package))
+        pages = _pages(body(text), PAGE_BYTES - _room(package))
         said = [_head(package, texts.FILE, 1, len(pages)), pages[0]]
         if len(pages) > 1:
             said.append(f"[It goes on: {READ} with the path {texts.FILE} and page 2.]")
@@ -198,7 +198,7 @@ class ReadResource(_SkillTool):
             raise _no_file(package, path)
         text = _text(package.read(path), path)
         if path == texts.FILE:
-            pages = _pages(texts.body(text), PAGE_BYTES - _room(package))
+            pages = _pages(body(text), PAGE_BYTES - _room(package))
         else:
             pages = _pages(text, PAGE_BYTES)
         if page > len(pages):

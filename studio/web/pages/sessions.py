@@ -53,15 +53,16 @@ class Filters:
     agent: str = ""
     status: str = ""
     needs: str = ""
+    plugin: str = ""
 
     @property
     def any(self) -> bool:
         """Something is asked for."""
-        return bool(self.q or self.agent or self.status or self.needs)
+        return bool(self.q or self.agent or self.status or self.needs or self.plugin)
 
     def url(self, **changes: str) -> str:
         """The list's URL with some filters changed; empty ones are left out."""
-        asked_for = {"q": self.q, "agent": self.agent, "status": self.status, "needs": self.needs}
+        asked_for = {name: getattr(self, name) for name in self.__dataclass_fields__}
         kept = {name: value for name, value in {**asked_for, **changes}.items() if value}
         return "/sessions" + (f"?{urlencode(kept)}" if kept else "")
 
@@ -75,6 +76,7 @@ class ListView:
     filters: Filters
     cursor: str
     agents: tuple[str, ...]
+    plugins: tuple[str, ...]
     statuses: tuple[str, ...]
     may_act: bool
 
@@ -139,7 +141,7 @@ async def index(request: Request) -> Response:
     filters, cursor = _filters(request), asked(request, "cursor")
     found = await reader(request).sessions(
         person(request), q=filters.q, agent=filters.agent, status=filters.status,
-        needs=filters.needs, cursor=cursor or None,
+        needs=filters.needs, plugin=filters.plugin, cursor=cursor or None,
     )  # fmt: skip
     view = ListView(
         frame=await frame(
@@ -149,6 +151,7 @@ async def index(request: Request) -> Response:
         filters=filters,
         cursor=cursor,
         agents=tuple(row.name for row in await reader(request).agents(person(request))),
+        plugins=tuple(await reader(request).plugin_names(person(request))),
         statuses=STATUSES,
         may_act=may(request, "operator"),
     )
@@ -361,6 +364,7 @@ def _filters(request: Request) -> Filters:
         agent=asked(request, "agent"),
         status=status if status in STATUSES else "",
         needs=needs if needs in NEEDS else "",
+        plugin=asked(request, "plugin"),
     )
 
 

@@ -53,7 +53,7 @@ WRONG = [
     (described(licence="MIT"), "plugin.json: licence", "is not a known field"),
     (described(homepage="javascript:alert(1)"), "plugin.json: homepage", "http or https"),
     (described(servers={}), "plugin.json: servers", "must be a list"),
-    (described(servers=server(name="a__b")), "plugin.json: servers[0].name", "two underscores"),
+    (described(servers=server(name="a__b")), "plugin.json: servers[0].name", "“__”"),
     (described(servers=server(name="studio")), "plugin.json: servers[0].name", "keeps for itself"),
     (described(servers=server(name="load_skill")), "plugin.json: servers[0].name", "keeps for"),
     (described(servers=server() * 2), "plugin.json: servers[1].name", "another server"),
