@@ -27,7 +27,7 @@ class Plain:
 
     TOOLS = (
         "echo dies hangs noise garbage huge deep nan shapeless wrong_id error refuses twice change"
-        " spawn env ignores secret"
+        " spawn env ignores secret flood"
     ).split()
 
     def __init__(self, send: Callable[[Any], None], calls: Path | None = None) -> None:
@@ -125,6 +125,15 @@ class Plain:
         sys.stderr.write(f"the token is {os.environ.get('TOKEN')}\n")
         sys.stderr.flush()
         self._text(message, f"it is {os.environ.get('TOKEN')}", isError=bool(given.get("fail")))
+
+    def _flood(self, message: dict[str, Any], given: dict[str, Any]) -> None:
+        """Say a great deal on both ways before the answer."""
+        note = {"level": "info", "data": "x" * 200}
+        for _ in range(2_000):
+            self._send({"jsonrpc": "2.0", "method": "notifications/message", "params": note})
+            sys.stderr.write("y" * 200 + "\n")
+        sys.stderr.flush()
+        self._text(message, "after the flood")
 
     def _ignores(self, message: dict[str, Any], given: dict[str, Any]) -> None:
         """From now on no signal but the last one ends it."""

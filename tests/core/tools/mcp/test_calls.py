@@ -209,6 +209,12 @@ async def test_noise_between_the_lines_is_passed_over(bad):
     assert (await call(bad, "noise")).text == "after the noise"
 
 
+async def test_a_flood_is_lived_through_and_kept_short(bad):
+    assert (await call(bad, "flood")).text == "after the flood"
+    assert len(bad.tools["flood"]._connection.words()) < 400
+    assert (await call(bad, "echo")).value == {"echo": {}}
+
+
 async def test_the_first_of_two_answers_counts(bad):
     assert (await call(bad, "twice")).text == "first"
     assert (await call(bad, "echo")).value == {"echo": {}}
