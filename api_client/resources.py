@@ -10,6 +10,7 @@ from api_client import (
     agents,
     approvals,
     keys,
+    models,
     plugins,
     policy,
     secrets,
@@ -121,6 +122,7 @@ class Sessions(Resource):
     trace = Verb(sessions.trace)
     deny_and_send = Verb(sessions.deny_and_send)
     cancel = Verb(sessions.cancel)
+    choose_model = Verb(sessions.choose_model)
 
     def follow(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         """Every fact behind `after`, then each as it is recorded, until you stop."""
@@ -170,6 +172,17 @@ class Plugins(Resource):
     save_skill = Verb(plugins.save_skill)
 
 
+class Models(Resource):
+    """Saved providers of models."""
+
+    list = Verb(models.index)
+    save = Verb(models.save)
+    remove = Verb(models.remove)
+    test = Verb(models.ask)
+    default = Verb(models.default)
+    probe = Verb(models.probe)
+
+
 class Secrets(Resource):
     """Secrets."""
 
@@ -217,6 +230,7 @@ class AsyncSessions(AsyncResource):
     trace = AsyncVerb(sessions.trace)
     deny_and_send = AsyncVerb(sessions.deny_and_send)
     cancel = AsyncVerb(sessions.cancel)
+    choose_model = AsyncVerb(sessions.choose_model)
 
     def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """Every fact behind `after`, then each as it is recorded, until you stop."""
@@ -264,6 +278,17 @@ class AsyncPlugins(AsyncResource):
     put = AsyncVerb(plugins.put)
     remove = AsyncVerb(plugins.remove)
     save_skill = AsyncVerb(plugins.save_skill)
+
+
+class AsyncModels(AsyncResource):
+    """Saved providers of models."""
+
+    list = AsyncVerb(models.index)
+    save = AsyncVerb(models.save)
+    remove = AsyncVerb(models.remove)
+    test = AsyncVerb(models.ask)
+    default = AsyncVerb(models.default)
+    probe = AsyncVerb(models.probe)
 
 
 class AsyncSecrets(AsyncResource):

@@ -17,11 +17,18 @@ from api_client.shapes import (
 
 def start(
     agent: str, *, title: str = "", message: str | None = None, private: bool = False,
-    version: int | None = None, key: str | None = None,
+    version: int | None = None, model: dict[str, str] | None = None, key: str | None = None,
 ) -> Call[Started]:  # fmt: skip
-    """Start a session of an agent, with a first message or without."""
+    """Start a session of an agent, with a first message or without; `model` {provider, name}."""
     body = given(agent=agent, title=title, message=message, private=private, version=version)
+    body |= {"model": model} if model is not None else {}
     return keyed("/v1/sessions", body, key)
+
+
+def choose_model(session_id: str, provider: str = "", name: str = "") -> Call[None]:
+    """Choose the model of the turns to come; without a provider the agent's own."""
+    body = {"provider": provider, "name": name}
+    return Call(method="PUT", path=f"{_path(session_id)}/model", body=body)
 
 
 def index(

@@ -24,13 +24,14 @@ ACTING = re.compile(r"\shx-(get|post|put|patch|delete|sse:connect|boost|on)\b")
 FRAME = {"title", "crumbs", "main"}
 ADA = Person(id="ada", role="admin", via="key")
 LOADED_BEFORE = {"ui.html"}
-# with a demo, while a call runs, as the answer to a form
+# with a demo, while a call runs, as the answer to a form, with a provider
 ONLY_SOMETIMES = {
     "demo/index.html",
     "sessions/_progress.html",
     "sessions/preview.html",
     "servers/preview.html",
     "plugins/plan.html",
+    "models/_provider.html",
 }
 
 

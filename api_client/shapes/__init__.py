@@ -25,6 +25,7 @@ from api_client.shapes.agents import (
 from api_client.shapes.approvals import Approval, ApprovalDetail, Decided, Decision
 from api_client.shapes.calls import CallRow, Calls, Content
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
+from api_client.shapes.models import DefaultModel, Models, Probe, SavedProvider
 from api_client.shapes.plugins import (
     Plugin,
     PluginCalls,
@@ -73,6 +74,7 @@ __all__ = [
     "Content",
     "Decided",
     "Decision",
+    "DefaultModel",
     "DiffField",
     "DiffLine",
     "DiffSection",
@@ -87,6 +89,7 @@ __all__ = [
     "LimitUse",
     "LostAttempt",
     "MadeKey",
+    "Models",
     "Plan",
     "Plans",
     "Plugin",
@@ -106,8 +109,10 @@ __all__ = [
     "PreviewAsked",
     "PreviewMessage",
     "PreviewTool",
+    "Probe",
     "Ready",
     "Rule",
+    "SavedProvider",
     "Secret",
     "SecretSet",
     "Secrets",

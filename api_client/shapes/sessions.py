@@ -28,6 +28,7 @@ class Session(TypedDict):
     cost_known: bool
     maybe_billed: int
     active: int
+    model: str
     seq: int
 
 

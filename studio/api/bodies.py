@@ -55,6 +55,14 @@ class SessionsQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewModel:
+    """A model of a saved provider, for one session; without a provider the agent's own."""
+
+    provider: Short = ""
+    name: Annotated[Short, "Without it the provider's first."] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewSession:
     """A session to start, with a first message or without."""
 
@@ -63,6 +71,7 @@ class NewSession:
     message: Message | None = None
     private: Annotated[bool, "Only you and admins may see it."] = False
     version: Annotated[Positive, "A version of the agent; without it the newest."] | None = None
+    model: NewModel | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,6 +236,36 @@ class DryRun:
 
     rules: Rules
     limit: Annotated[int, Whole(low=1, high=10_000)] = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewProvider:
+    """A provider of models to save under the name in the path."""
+
+    kind: Literal["anthropic", "openai", "google", "chat"]
+    models: Annotated[list[Name], Count(low=1, high=100)]
+    base_url: Annotated[str, Text(high=2_000)] = ""
+    key: (
+        Annotated[str, Text(high=8_192), "Sealed. Absent keeps it, empty takes it away."] | Absent
+    ) = ABSENT
+    reads: Annotated[list[Literal["text", "image", "pdf", "audio"]], Count(high=4)] | None = None
+    context_window: Annotated[int, Whole(low=256, high=100_000_000)] | None = None
+    prices: Annotated[dict[str, JSON], "US dollars for a million tokens, by kind."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTest:
+    """Which model of the provider to ask; without a name the first."""
+
+    model: Short = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewDefaultModel:
+    """The model of agents that name none; without a provider none."""
+
+    provider: Short = ""
+    model: Short = ""
 
 
 @dataclass(frozen=True, kw_only=True)

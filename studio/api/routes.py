@@ -20,6 +20,7 @@ from studio.api import (
     errors,
     health,
     keys,
+    models,
     openapi,
     plugins,
     policy,
@@ -46,6 +47,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *usage.ENDPOINTS,
     *secrets.ENDPOINTS,
     *servers.ENDPOINTS,
+    *models.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

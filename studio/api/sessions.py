@@ -19,10 +19,19 @@ async def start(ask: Ask[b.NoQuery, b.NewSession]) -> Answer:
     body = ask.body
     started = await ask.runtime.start_session(
         ask.person, agent=body.agent, title=body.title, message=body.message,
-        private=body.private, version=body.version, key=ask.key,
+        private=body.private, version=body.version, model=_model(body.model), key=ask.key,
     )  # fmt: skip
     where = {"Location": f"/v1/sessions/{started.session_id}"}
     return Answer(value=a.take(a.Started, started), headers=where)
+
+
+def _model(given: b.NewModel | None) -> tuple[str, str] | None:
+    return (given.provider, given.name) if given is not None and given.provider else None
+
+
+async def choose_model(ask: Ask[b.NoQuery, b.NewModel]) -> None:
+    """Choose the model of the turns to come."""
+    await ask.runtime.choose_model(ask.person, ask.part("id"), _model(ask.body))
 
 
 async def index(ask: Ask[b.SessionsQuery, b.NoBody]) -> a.Sessions:
@@ -138,6 +147,11 @@ def _links(value: str) -> tuple[Link, ...]:
 
 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
+    Endpoint(
+        name="choose_session_model", method="PUT", path="/sessions/{id}/model", call=choose_model,
+        gives=None, status=204, body=b.NewModel, errors=(409,),
+        says="Choose the model of a session's turns to come.",
+    ),
     Endpoint(
         name="start_session", method="POST", path="/sessions", call=start, gives=a.Started,
         status=201, body=b.NewSession, keyed=True, errors=(404,),

@@ -46,6 +46,7 @@ GROUPS = {
     "keys": "make and revoke application keys",
     "servers": "see how MCP servers are, and what one would bring",
     "plugins": "install, update, read and remove plugins",
+    "models": "save providers of models, and try them",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

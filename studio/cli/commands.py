@@ -1,6 +1,16 @@
 """Every command, those that ask a running studio over its API included."""
 
-from studio.cli import agents, approvals, keys, plugins, secrets, server, servers, sessions
+from studio.cli import (
+    agents,
+    approvals,
+    keys,
+    models,
+    plugins,
+    secrets,
+    server,
+    servers,
+    sessions,
+)
 from studio.cli.command import Command
 
 COMMANDS: tuple[Command, ...] = (
@@ -12,4 +22,5 @@ COMMANDS: tuple[Command, ...] = (
     *plugins.COMMANDS,
     *secrets.COMMANDS,
     *servers.COMMANDS,
+    *models.COMMANDS,
 )

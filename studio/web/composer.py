@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from studio.core.reader import SessionView
+from studio.core.reader import ModelChoice, SessionView
 from studio.core.rules.errors import Invalid, StudioError
 from studio.core.rules.files import UPLOAD_BYTES
 from studio.core.runtime import Upload
-from studio.web.visit import may, new_key
+from studio.web.visit import may, new_key, person, reader
 
 IN_HAND = frozenset({"queued", "running", "held", "waiting"})
 
@@ -28,6 +28,8 @@ class Composer:
     held: int
     may_act: bool
     key: str
+    models: tuple[ModelChoice, ...] = ()
+    model: str = ""
     text: str = ""
     said: str = ""
     refusal: StudioError | None = None
@@ -46,7 +48,7 @@ class Composer:
         return fields.get("text", "")
 
 
-def composer(
+async def composer(
     request: Request, session: SessionView, *, typed: str = "", said: str = "",
     refusal: StudioError | None = None, uploads: tuple[Upload, ...] = (),
 ) -> Composer:  # fmt: skip
@@ -61,8 +63,16 @@ def composer(
         held=row.held if is_busy else 0,
         may_act=may(request, "operator"),
         key=new_key(),
+        models=tuple(await reader(request).model_choices(person(request))),
+        model=row.model,
         text=typed,
         said=said,
         refusal=refusal,
         uploads=uploads,
     )
+
+
+def model_of(chosen: str) -> tuple[str, str] | None:
+    """The provider and the model of a form's one field; None is the agent's own."""
+    provider, _, name = chosen.partition("/")
+    return (provider, name) if provider else None

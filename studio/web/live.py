@@ -52,6 +52,11 @@ async def sessions(request: Request) -> Response:
     return answer(request, ("sessions", "sessions"))
 
 
+async def models(request: Request) -> Response:
+    """GET /live/models."""
+    return answer(request, ("models", "models"))
+
+
 async def traces(request: Request) -> Response:
     """GET /live/traces."""
     return answer(request, ("traces", "traces"))

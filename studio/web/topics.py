@@ -35,10 +35,17 @@ _ALL = _PUSHED | _LOOKED
 _MOVES = frozenset({"header", "panel"})
 _WRITTEN = _PUSHED | {"draft", "panel"}
 
+OTHERS: tuple[type[e.Event], ...] = (  # of journals that no session's page follows
+    e.AgentSaved, e.PluginInstalled, e.PluginUpdated, e.PluginRemoved, e.SkillSaved,
+    e.PolicySaved, e.KeyMade, e.KeyRevoked, e.SecretSet, e.SecretRemoved, e.SecretsResealed,
+    e.ProviderSaved, e.ProviderRemoved, e.DefaultModelChosen, e.ProbeAsked, e.ProbeStarted,
+    e.ProbeAnswered, e.ProbeFailed, e.ProbeLost, e.SignedIn,
+)  # fmt: skip
 # What a fact changes on its session's page. The lists compare what they would show instead: a
 # session's facts say nothing of the order and the counts that a list is made of.
 REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.SessionStarted: _MOVES,
+    e.SessionModelChosen: _MOVES | {"composer"},
     e.MessageAccepted: _PUSHED | {"composer", "panel"},
     e.ArtifactSaved: frozenset({"panel"}),
     e.TurnStarted: _MOVES | {"composer"},
@@ -64,27 +71,7 @@ REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.TurnCompleted: _ALL | {"draft"},
     e.TurnFailed: _ALL | {"draft"},
     e.TurnCancelled: _ALL | {"draft"},
-    # journals of their own, which no page follows
-    e.AgentSaved: frozenset(),
-    e.PluginInstalled: frozenset(),
-    e.PluginUpdated: frozenset(),
-    e.PluginRemoved: frozenset(),
-    e.SkillSaved: frozenset(),
-    e.PolicySaved: frozenset(),
-    e.KeyMade: frozenset(),
-    e.KeyRevoked: frozenset(),
-    e.SecretSet: frozenset(),
-    e.SecretRemoved: frozenset(),
-    e.SecretsResealed: frozenset(),
-    e.ProviderSaved: frozenset(),
-    e.ProviderRemoved: frozenset(),
-    e.DefaultModelChosen: frozenset(),
-    e.ProbeAsked: frozenset(),
-    e.ProbeStarted: frozenset(),
-    e.ProbeAnswered: frozenset(),
-    e.ProbeFailed: frozenset(),
-    e.ProbeLost: frozenset(),
-    e.SignedIn: frozenset(),
+    **dict.fromkeys(OTHERS, frozenset[str]()),
 }
 
 
@@ -296,6 +283,14 @@ class TraceTopic(ListTopic):
         return (await self.reader.session(LOOKER, self.session_id)).seq
 
 
+class ModelsTopic(ListTopic):
+    """The page of models: it changes when a provider is saved, or a test moves on."""
+
+    async def _sign(self) -> Any:
+        found = await self.reader.models(LOOKER)
+        return found.default, [(item.saved, item.time, item.test) for item in found.providers]
+
+
 TOPICS = {
     "trace": TraceTopic,
     "session": SessionTopic,
@@ -305,6 +300,7 @@ TOPICS = {
     "home": ListTopic,
     "sessions": ListTopic,
     "traces": ListTopic,
+    "models": ModelsTopic,
 }
 
 

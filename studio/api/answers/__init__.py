@@ -30,6 +30,7 @@ from studio.api.answers.approvals import Approval, ApprovalDetail, Approvals, De
 from studio.api.answers.calls import Call, Calls, Content
 from studio.api.answers.health import Error, Fault, Health, Ready
 from studio.api.answers.keys import Key, Keys, MadeKey
+from studio.api.answers.models import DefaultModel, Models, Probe, SavedProvider
 from studio.api.answers.plugins import (
     Plugin,
     PluginCalls,
@@ -80,6 +81,7 @@ __all__ = [
     "Content",
     "Decided",
     "Decision",
+    "DefaultModel",
     "DiffField",
     "DiffLine",
     "DiffSection",
@@ -96,6 +98,7 @@ __all__ = [
     "LimitUse",
     "LostAttempt",
     "MadeKey",
+    "Models",
     "Plan",
     "Plans",
     "Plugin",
@@ -115,8 +118,10 @@ __all__ = [
     "PreviewAsked",
     "PreviewMessage",
     "PreviewTool",
+    "Probe",
     "Ready",
     "Rule",
+    "SavedProvider",
     "Secret",
     "SecretSet",
     "Secrets",

@@ -35,6 +35,7 @@ class Session:
     cost_known: Annotated[bool, "When false, the cost is a lower bound."]
     maybe_billed: Annotated[int, "Attempts at a model that ended without word of what they cost."]
     active: Ms
+    model: Annotated[str, "provider/name when it is not the one that its agent names."]
     seq: Annotated[int, "Of its newest fact; `after` of the events."]
 
 

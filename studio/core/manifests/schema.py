@@ -8,7 +8,7 @@ fields at every place: tests hold them to it.
 from collections.abc import Mapping
 from typing import Any
 
-from studio.core.rules import agent, models, patterns, plugins, selection, sources, ways
+from studio.core.rules import agent, models, patterns, plugins, secrets, selection, sources, ways
 
 ID = "https://operator.studio/schemas/agent.json"
 PLUGIN = f"{plugins.NAME.pattern}(@{plugins.VERSION.pattern})?"
@@ -32,7 +32,7 @@ def agent_schema() -> JsonSchema:
                 },
                 "description": {**_text(500, least=0), "pattern": r"^[^\n\r]*$"},
                 "instructions": _text(agent.LARGEST, least=0),
-                "model": {"$ref": "#/$defs/model"},
+                "model": {"anyOf": [{"$ref": "#/$defs/model"}, {"type": "null"}]},
                 "tools": _list({"$ref": "#/$defs/tool"}, sources.MOST_TOOLS),
                 "servers": _list({"$ref": "#/$defs/server"}, sources.MOST_SERVERS),
                 "plugins": _list(_pattern(PLUGIN, string=True), 50, unique=True),
@@ -43,7 +43,7 @@ def agent_schema() -> JsonSchema:
                 "limits": {"$ref": "#/$defs/limits"},
                 "output_schema": {"$ref": "#/$defs/schema"},
             },
-            needed=("name", "model"),
+            needed=("name",),
             null=False,
             words={
                 "name": "Small letters, digits and -; it begins with a letter.",
@@ -74,11 +74,18 @@ def _definitions() -> JsonSchema:
         "headers": {**_null("object"), "additionalProperties": {"$ref": "#/$defs/value"}},
         "value": {"anyOf": [_text(8_000, least=0, null=False), {"$ref": "#/$defs/setting"}]},
         "setting": {
-            **_object(
-                {"setting": _pattern(sources.SETTING.pattern, string=True)}, needed=("setting",),
-                null=False,
-            ),
-            "description": "The name of a setting (STUDIO_SETTING_…) that holds the value.",
+            "anyOf": [
+                _object(
+                    {"setting": _pattern(sources.SETTING.pattern, string=True)},
+                    needed=("setting",), null=False,
+                ),
+                _object(
+                    {"secret": _pattern(secrets.NAME.pattern, string=True)},
+                    needed=("secret",), null=False,
+                ),
+            ],
+            "description": "The name of a setting (STUDIO_SETTING_…), or of a secret that an admin "
+            "set, that holds the value.",
         },
         "limits": _object({name: _limit(most) for name, most in agent.LIMITS.items()}),
         "schema": {**_null("object"), "description": "A JSON Schema."},

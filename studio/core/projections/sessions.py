@@ -38,7 +38,8 @@ class SessionRow:
     `status` is idle, queued, running, held, waiting, completed, failed or cancelled. `held`,
     `questions` and `uncertain` count what waits for a person. With `cost_known` false the cost is a
     lower bound; `maybe_billed` model attempts ended without word of what they cost. `number` is its
-    place in the order of starting; `seq` that of its newest fact.
+    place in the order of starting; `seq` that of its newest fact; `model` is provider/name when its
+    agent names another.
     """
 
     id: str
@@ -63,6 +64,7 @@ class SessionRow:
     cost_known: bool
     maybe_billed: int
     active: int
+    model: str
     seq: int
 
 

@@ -166,7 +166,7 @@ def _scalar_fault(item: object) -> str | None:
 
 
 def _model(reader: Reader) -> Mapping[str, Any]:
-    model = reader.object("model", needed=True)
+    model = reader.object("model")
     if model is None:
         return {}
     models.check(model)

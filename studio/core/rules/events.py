@@ -144,6 +144,17 @@ class SessionStarted(Event):
     owner: str
     private: bool = False
     limits: Limits = field(default_factory=Limits)
+    model: Any = None  # {provider, name} when it is not the one its agent names
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionModelChosen(Event):
+    """A person chose the model of the turns to come; None is the one that the agent names."""
+
+    TYPE: ClassVar[str] = "session.model_chosen"
+    ACTOR: ClassVar[str] = "person"
+    model: Any
+    by: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What people begin and stop: a session, a turn by its message, and the end of one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from studio.core.rules import contents, ends
 from studio.core.rules import events as e
@@ -10,14 +11,21 @@ from studio.core.rules.session import Session
 
 
 def start(*, agent: str, agent_version: int, title: str, owner: str, private: bool,
-          limits: e.Limits) -> list[e.Event]:  # fmt: skip
+          limits: e.Limits, model: Any = None) -> list[e.Event]:  # fmt: skip
     """A new session."""
     return [
         e.SessionStarted(
             agent=agent, agent_version=agent_version, title=title, owner=owner, private=private,
-            limits=limits,
+            limits=limits, model=model,
         )
     ]  # fmt: skip
+
+
+def choose_model(session: Session, *, model: Any, by: str) -> list[e.Event]:
+    """Other turns get another model; the turn in hand keeps its own, so there may be none."""
+    if session.busy:
+        raise _busy(session)
+    return [] if model == session.model else [e.SessionModelChosen(model=model, by=by)]
 
 
 def accept(

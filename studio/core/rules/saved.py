@@ -50,7 +50,9 @@ def parse(value: Any) -> Saved:
     elif name and not models.NAME.fullmatch(name):
         reader.fault("name", "must begin with a small letter and hold only a-z, 0-9 and -.")
     kind = reader.one_of("kind", KINDS, needed=True) or ""
-    url = reader.text("base_url", most=2_000, needed=kind == "chat", least=0) or ""
+    url = reader.text("base_url", most=2_000, least=0) or ""
+    if kind == "chat" and not url:
+        reader.fault("base_url", "is needed.")
     if url and (fault := sources.url_fault(url)):
         reader.fault("base_url", fault)
     found = Saved(

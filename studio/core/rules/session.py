@@ -5,7 +5,7 @@ Older talk stays in the journal, so the cost of a step does not grow with the se
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from studio.core.rules import events as e
 
@@ -241,6 +241,7 @@ class Session:
     owner: str = ""
     private: bool = False
     limits: e.Limits = field(default_factory=e.Limits)
+    model: Any = None  # {provider, name} when it is not the one its agent names
     turns: int = 0
     turn: Turn | None = None
     past: tuple[Turn, ...] = ()
@@ -279,8 +280,10 @@ def apply(session: Session, fact: e.Fact) -> Session:
         case e.SessionStarted() as f:
             return replace(
                 session, started=at, agent=f.agent, agent_version=f.agent_version, title=f.title,
-                owner=f.owner, private=f.private, limits=f.limits,
+                owner=f.owner, private=f.private, limits=f.limits, model=f.model,
             )  # fmt: skip
+        case e.SessionModelChosen() as f:
+            return replace(session, model=f.model)
         case e.MessageAccepted() as f:
             past = _window(session)
             opened = Turn(

@@ -32,6 +32,7 @@ UPDATE_SESSION = (
     "questions = ?, uncertain = ?, last = ?, ended = ?, input_tokens = ?, output_tokens = ?, "
     "cost = ?, cost_known = ?, maybe_billed = ?, active = active + ? WHERE id = ?"
 )
+SET_MODEL = "UPDATE sessions SET model = ? WHERE id = ?"
 SEARCH = "SELECT search FROM sessions WHERE id = ?"
 UPDATE_SEARCH = "UPDATE sessions SET search = ? WHERE id = ?"
 INSERT_TURN = (
@@ -272,13 +273,23 @@ def _follow_session(
             int(after.private), after.started, facts[0].position,
         )  # fmt: skip
         changes.insert(INSERT_SESSION, (*row, *rest))
+        if after.model is not None:
+            changes.update(SET_MODEL, (_model(after), after.id))
         return
     changes.update(UPDATE_SESSION, (*row, after.id))
+    if after.model != before.model:
+        changes.update(SET_MODEL, (_model(after), after.id))
     if any(isinstance(fact.event, e.CallProposed | e.TurnFailed) for fact in facts):
         old = raw.one(conn, SEARCH, (after.id,))
         search = _search(old[0] if old else _first_words(after), facts)
         if old is None or search != old[0]:
             changes.update(UPDATE_SEARCH, (search, after.id))
+
+
+def _model(session: Session) -> str:
+    """The chosen model in one text, "" for the one that the agent names."""
+    chosen = session.model
+    return plain(f"{chosen['provider']}/{chosen['name']}") if chosen else ""
 
 
 def _active(after: Session, facts: Sequence[Fact]) -> int:

@@ -118,6 +118,7 @@ sessions = sa.Table(
     sa.Column("cost_known", sa.SmallInteger, nullable=False, server_default="1"),
     _count("maybe_billed"),  # model attempts that ended without word of what they cost
     _count("active"),  # ms of active time over all turns that ended
+    _text("model", server_default=""),  # provider/name when it is not the one its agent names
     _text("search"),  # lower case: title, agent, owner, tools used, last failure
     # Lists go by `first_position`: it never changes, so a cursor neither skips nor repeats a
     # session. No index holds a column that moves with every fact.

@@ -11,7 +11,7 @@ from studio.core.rules.errors import Invalid
 from studio.core.rules.events import Fact, FileRef
 from studio.core.rules.files import FileLimits, Given, Part
 from studio.core.rules.session import Session
-from studio.core.store import agents, artifacts, uploads
+from studio.core.store import agents, artifacts, providers, uploads
 from studio.core.store import files as kept
 
 
@@ -23,6 +23,7 @@ class Attached:
     parts: Sequence[Part]
     limits: FileLimits
     agent: tuple[str, int] | None = None  # of a session that has not begun yet
+    model: dict[str, str] | None = None  # chosen for it
     given: list[Given] = field(default_factory=list)
 
     def find(self, conn: sa.Connection, session: Session) -> None:
@@ -73,10 +74,13 @@ class Attached:
         return Given(ref=ref, found=found, is_new=True, source="upload", by=self.person.id)
 
     def _model(self, conn: sa.Connection, session: Session) -> dict[str, object]:
+        chosen = self.model if self.model is not None else session.model
+        if chosen is not None:
+            return providers.full(conn, chosen)
         name, version = self.agent or (session.agent, session.agent_version)
         agent = agents.get(conn, name, version)
         assert agent is not None, "a session is pinned to a version that exists"
-        return dict(agent.manifest.get("model", {}))
+        return providers.full(conn, agent.manifest.get("model", {}))
 
 
 def _missing(part: Part) -> str:

@@ -1,7 +1,7 @@
 """Sessions: start one, send a message, stop a turn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from studio.core.faults import fault
@@ -10,12 +10,13 @@ from studio.core.rules import agent as agents_rule
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.core.rules.context import Said
-from studio.core.rules.errors import Invalid, NotFound, TooLarge
+from studio.core.rules.errors import Invalid, NotFound, Refused, TooLarge
 from studio.core.rules.files import Part
 from studio.core.rules.session import Session
-from studio.core.store import agents, listings
+from studio.core.store import agents, listings, providers
 from studio.core.verbs import parts
 from studio.core.verbs.attaching import Attached
+from studio.core.verbs.models import offered
 from studio.core.verbs.parts import Verbs
 
 MESSAGE_BYTES = 1024 * 1024
@@ -76,9 +77,13 @@ class SessionVerbs(Verbs):
     async def start_session(
         self, person: Person, *, agent: str, title: str = "", message: str | None = None,
         private: bool = False, version: int | None = None, files: Sequence[Part] = (),
-        key: str | None = None,
+        model: tuple[str, str] | None = None, key: str | None = None,
     ) -> Started:  # fmt: skip
-        """Start a session of an agent (its newest version unless told), with a first message."""
+        """Start a session of an agent (its newest version unless told), with a first message.
+
+        `model` is a saved provider and one of its models, in place of what the agent names. An
+        agent that names none gets the default of now.
+        """
         access.needs(person, "operator", "start a session")
         if message is not None or files:
             message = _message(message or "", files)
@@ -92,12 +97,15 @@ class SessionVerbs(Verbs):
         turn_id = self.clock.new_id("trn") if message is not None else None
         manifest = agents_rule.parse(found.manifest, schema_problem=lambda _: None)
         title = _title(title, message, agent)
-        attached = Attached(person, files, self.limits, agent=(agent, found.version))
+        chosen = await self.db.read(lambda conn: _chosen(conn, manifest, model))
+        attached = Attached(
+            person, files, self.limits, agent=(agent, found.version), model=chosen
+        )  # fmt: skip
 
         def rule(session: Session) -> list[e.Event]:
             events = messages.start(
                 agent=agent, agent_version=found.version, title=title, owner=person.id,
-                private=private, limits=manifest.limits,
+                private=private, limits=manifest.limits, model=chosen,
             )  # fmt: skip
             if message is not None and turn_id is not None:
                 events += messages.accept(
@@ -111,13 +119,32 @@ class SessionVerbs(Verbs):
             wake_at=self.clock.now() if turn_id else None,
             receipt=parts.receipt(
                 person, "start_session", "", key,
-                [agent, version, title, message, private, *attached.asked],
+                [agent, version, title, message, private, *attached.asked, *(model or ())],
             ),
             before=attached.find, also=attached.spend,
             answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
         )  # fmt: skip
         fault("message.after_commit")
         return Started(**done.answer)
+
+    async def choose_model(
+        self, person: Person, session_id: str, model: tuple[str, str] | None
+    ) -> None:
+        """Give the turns to come another model, or (None) the one that the agent names.
+
+        Refused while a turn is in hand, which keeps its own.
+        """
+        access.needs(person, "operator", "choose the model of a session")
+        chosen: dict[str, str] | None = None
+        if model is not None:
+            provider, name = model
+            chosen = await self.db.read(lambda conn: offered(conn, provider, name))
+
+        def rule(session: Session) -> list[e.Event]:
+            parts.visible(person, session)
+            return messages.choose_model(session, model=chosen, by=person.id)
+
+        await self.journal.commit(session_id, rule, at=self.clock.now(), actor=person.actor)
 
     async def send_message(
         self, person: Person, session_id: str, text: str, *, files: Sequence[Part] = (),
@@ -174,6 +201,8 @@ class SessionVerbs(Verbs):
         )
         assert agent is not None, "a session is pinned to a version that exists"
         manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
+        if then.model is not None:
+            manifest = replace(manifest, model=then.model)
         talk = await self.talks.of(then, models.reads(manifest.model))
         tools = listing.tools if listing else ()
         briefs = [skills.Brief(**brief) for brief in listing.skills] if listing else []
@@ -294,3 +323,21 @@ def _message(text: str, files: Sequence[Part] = ()) -> str:
 def _title(title: str, message: str | None, agent: str) -> str:
     words = " ".join((title or message or f"Session with {agent}").split())
     return words if len(words) <= TITLE_CHARACTERS else words[: TITLE_CHARACTERS - 1] + "…"
+
+
+def _chosen(
+    conn: Any, manifest: agents_rule.Manifest, model: tuple[str, str] | None
+) -> dict[str, str] | None:
+    """The model of a new session when it is not the one that its agent names."""
+    if model is not None:
+        return offered(conn, *model)
+    if manifest.model:
+        return None
+    default = providers.default(conn)
+    if default is None:
+        raise Refused(
+            f"The agent {manifest.name} names no model, and the studio has no default. An admin "
+            "chooses one under Models; or choose a model for this session.",
+            code="model.none",
+        )
+    return default

@@ -7,7 +7,7 @@ nothing is sent through the gate under a lease that may have run out.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from studio.core.clock import Clock
@@ -146,13 +146,14 @@ class Driver:
         return contents.parse(raw, content)
 
     async def manifest(self, session: Session) -> agents_rule.Manifest:
-        """The manifest of the version that the session is pinned to."""
+        """The manifest of the version that the session is pinned to, with the session's model."""
         key = (session.agent, session.agent_version)
         if key not in self._manifests:
             data = await self.read(lambda conn: agents.get(conn, *key))
             assert data is not None, "a session is pinned to a version that exists"
             self._manifests[key] = agents_rule.parse(data.manifest, schema_problem=lambda _: None)
-        return self._manifests[key]
+        found = self._manifests[key]
+        return found if session.model is None else replace(found, model=session.model)
 
     async def offered(self, session: Session, manifest: agents_rule.Manifest) -> Offered:
         """The tools the agent is offered now; word of them is left for the pages."""

@@ -11,6 +11,7 @@ from studio.core.reader import (
     AgentView,
     ArtifactRow,
     EventRow,
+    ModelChoice,
     Page,
     SessionRow,
     SessionView,
@@ -22,7 +23,7 @@ from studio.core.runtime import Upload
 from studio.web import attachments, errors
 from studio.web.attachments import Attached
 from studio.web.cards import CardView, cards_of
-from studio.web.composer import Composer, composer
+from studio.web.composer import Composer, composer, model_of
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import (
     asked,
@@ -91,6 +92,8 @@ class NewView:
     title: str
     message: str
     private: bool
+    models: tuple[ModelChoice, ...]
+    model: str
     key: str
     fields: dict[str, str]
     error: str = ""
@@ -175,12 +178,13 @@ async def create(request: Request) -> Response:
             raise files.refusal
         started = await runtime(request).start_session(
             person(request), agent=agent, title=title, message=message if message.strip() else None,
-            private=private, files=files.parts, key=text(form, "key") or None,
+            private=private, files=files.parts, model=model_of(text(form, "model")),
+            key=text(form, "key") or None,
         )  # fmt: skip
     except StudioError as refusal:
         return await _form(
             request, agent=agent, title=title, message=message, private=private, refusal=refusal,
-            files=files,
+            files=files, model=text(form, "model"),
         )  # fmt: skip
     return onward(request, f"/sessions/{started.session_id}")
 
@@ -209,7 +213,7 @@ async def held(request: Request) -> Response:
 async def composing(request: Request) -> Response:
     """GET /sessions/{session_id}/composer."""
     session = await _session(request)
-    part = Part(session=session, composer=composer(request, session))
+    part = Part(session=session, composer=await composer(request, session))
     return block(request, SHOW, "composer", part)
 
 
@@ -238,8 +242,8 @@ async def send(request: Request) -> Response:
                 person(request), session_id, message, files=files.parts, key=key
             )
     except StudioError as refusal:
-        return await _back(request, typed=message, refusal=refusal, files=files)
-    return await _back(request)
+        return await back(request, typed=message, refusal=refusal, files=files)
+    return await back(request)
 
 
 async def stop(request: Request) -> Response:
@@ -253,7 +257,7 @@ async def stop(request: Request) -> Response:
         said = f"Stopped. {_ran(len(stopped.ran))} {_unknown(len(stopped.unknown))}"
     except StudioError as error:
         refusal = error
-    return await _back(request, typed=written, refusal=refusal, said=said)
+    return await back(request, typed=written, refusal=refusal, said=said)
 
 
 # What a page is made of --------------------------------------------------------------------------
@@ -289,14 +293,14 @@ async def _view(
         session=session,
         timeline=shown,
         cards=await cards_of(request, row.id),
-        composer=composer(request, session, typed=typed, refusal=refusal, uploads=uploads),
+        composer=await composer(request, session, typed=typed, refusal=refusal, uploads=uploads),
         panel=await _panel(request, session),
         draft=draft[1] if draft else "",
         is_now=is_now,
     )
 
 
-async def _back(
+async def back(
     request: Request, *, typed: str = "", refusal: StudioError | None = None, said: str = "",
     files: Attached | None = None,
 ) -> Response:  # fmt: skip
@@ -305,7 +309,7 @@ async def _back(
     uploads = await attachments.uploads(request, files.ids) if files else ()
     if is_swap(request):
         session = await _session(request)
-        writing = composer(
+        writing = await composer(
             request, session, typed=typed, refusal=refusal, said=said, uploads=uploads
         )
         return block(request, SHOW, "composer", Part(session=session, composer=writing),
@@ -338,7 +342,7 @@ async def _panel(request: Request, session: SessionView) -> Panel:
 
 
 async def _form(
-    request: Request, *, agent: str, title: str, message: str, private: bool,
+    request: Request, *, agent: str, title: str, message: str, private: bool, model: str = "",
     refusal: StudioError | None = None, files: Attached | None = None,
 ) -> Response:  # fmt: skip
     view = NewView(
@@ -348,6 +352,8 @@ async def _form(
         title=title,
         message=message,
         private=private,
+        models=tuple(await reader(request).model_choices(person(request))),
+        model=model,
         key=new_key(),
         fields=refusal.fields if isinstance(refusal, Invalid) else {},
         error=refusal.message if refusal else "",

@@ -100,7 +100,6 @@ def test_a_chat_model_is_read():
         (["name"], "a" * 64, "name"),
         (["description"], "two\nlines", "description"),
         (["instructions"], ["x"], "instructions"),
-        (["model"], None, "model"),
         (["model"], "scripted", "model"),
         (["model"], {"provider": "Not a name"}, "model.provider"),
         (["model"], {"provider": "scripted", "base_url": "http://x"}, "model.base_url"),
@@ -199,7 +198,7 @@ def test_two_tools_cannot_have_one_name():
 def test_all_faults_are_told_at_once():
     found = faults({"name": "A", "more": 1, "limits": {"steps": 0}, "tools": [1]})
 
-    assert set(found) == {"name", "more", "model", "limits.steps", "tools[0]"}
+    assert set(found) == {"name", "more", "limits.steps", "tools[0]"}
 
 
 @pytest.mark.parametrize("manifest", [None, 3, "x", [], [FULL]])

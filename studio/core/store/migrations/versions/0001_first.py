@@ -202,6 +202,7 @@ def _sessions() -> None:
         sa.Column("cost_known", sa.SmallInteger(), nullable=False, server_default="1"),
         sa.Column("maybe_billed", sa.BigInteger(), nullable=False, server_default="0"),
         sa.Column("active", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("model", sa.Text(), nullable=False, server_default=""),
         sa.Column("search", sa.Text(), nullable=False),
         sa.Column("first_position", sa.BigInteger(), nullable=False),
     )
