@@ -166,7 +166,7 @@ def empty() -> Iterator[Studio]:
     "path",
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
      "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
-     "/usage", "/plugins", "/keys", "/demo", "/nothing", "/sign-in"],
+     "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in"],
 )  # fmt: skip
 def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
     page = sign_in(empty)
@@ -198,7 +198,8 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
      "/traces", "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
      "/agents/release-assistant/edit", "/agents/release-assistant/versions",
      "/agents/release-assistant/diff", "/usage", "/usage?by=plugin", "/usage?by=session", "/policy",
-     "/policy?version=1", "/policy/edit", "/keys", "/demo", "/plugins", "/plugins/release-kit",
+     "/policy?version=1", "/policy/edit", "/keys", "/demo", "/servers", "/plugins",
+     "/plugins/release-kit",
      "/plugins/release-kit/calls?state=held", "/plugins/release-kit/skills/release-notes"],
 )  # fmt: skip
 def test_a_full_page(full: Full, sign_in: SignIn, path: str) -> None:

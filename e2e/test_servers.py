@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from e2e.acts import approve, begin, card, ends, look, visit
 from e2e.conftest import SignIn
 from e2e.studio import Studio, until
+from e2e.test_accessibility import is_accessible
 from tests.outside import node
 
 PLUGIN, VERSION = "outside-kit", "1.2.3"
@@ -146,6 +147,7 @@ def test_a_look_shows_what_a_server_would_bring(outside: Outside, sign_in: SignI
     )
     expect(tool).to_contain_text("held")
     expect(tool).to_contain_text("content")
+    is_accessible(page)
     page.keyboard.press("g")
     page.keyboard.press("v")
     expect(page.get_by_role("heading", name="Servers", level=1)).to_be_visible()
