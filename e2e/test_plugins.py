@@ -75,7 +75,7 @@ def test_a_plugin_is_installed_used_updated_and_removed(
     expect(page.locator("#list tbody tr")).to_have_count(1)
     page.goto(f"{own_studio.url}/plugins/manners")
     expect(page.get_by_role("link", name="load_skill")).to_be_visible()
-    page.get_by_role("link", name="greeting", exact=True).click()
+    page.get_by_role("link", name="Read greeting").click()
     expect(page.get_by_text("Say good morning, and mean it.").first).to_be_visible()
 
     other = SKILL.replace("good morning", "good evening")
