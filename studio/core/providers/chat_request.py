@@ -47,7 +47,10 @@ def body(request: Request, owner: str) -> dict[str, Any]:
 def _messages(request: Request, owner: str) -> Iterator[dict[str, Any]]:
     if request.instructions:
         yield {"role": "system", "content": sound(request.instructions)}
-    last = max((at for at, item in enumerate(request.messages) if item.role == "user"), default=-1)
+    people = [
+        at for at, item in enumerate(request.messages) if item.role == "user" and not item.name
+    ]  # what calls left comes as the user's too, with a name
+    last = max(people, default=-1)
     for at, message in enumerate(request.messages):
         yield _message(message, owner, is_current=at > last)
 

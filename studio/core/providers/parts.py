@@ -3,9 +3,10 @@
 import base64
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from studio.core.providers.provider import FilePart, ProposedCall
+from studio.core.providers.provider import FilePart, Message, ProposedCall
 
 _AUDIO = {
     "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav",
@@ -21,6 +22,21 @@ def kind(file: FilePart) -> str:
         return "pdf"
     start = media.split("/")[0]
     return start if start in ("image", "audio") else "text"
+
+
+def readable(message: Message, reads: frozenset[str]) -> Message:
+    """The message with the files that a model reads; of the others a line says that they are there.
+
+    A person's message is refused when the agent's own model cannot read a file of it; this is for
+    the fallbacks that are asked in its place.
+    """
+    left = [file for file in message.files if kind(file) not in reads]
+    if not left:
+        return message
+    names = [json.dumps(file.name, ensure_ascii=False) for file in left]
+    lines = [f"[File {name}: this model does not read it.]" for name in names]
+    kept = tuple(file for file in message.files if kind(file) in reads)
+    return replace(message, text="\n".join([message.text, *lines]).lstrip(), files=kept)
 
 
 def media_type(file: FilePart) -> str:

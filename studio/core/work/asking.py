@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
+from studio.core.providers import parts
 from studio.core.providers.provider import (
     FilePart,
     Message,
@@ -92,10 +93,11 @@ class Asking:
         self, talk: Talk, manifest: agents_rule.Manifest, offered: Offered, chosen: Chosen
     ) -> tuple[Request, str]:
         """The request, and its digest."""
+        reads = models.reads(chosen.model)
         request = Request(
             model=str(chosen.model.get("name", "")),
             instructions=skills.instructions(manifest.instructions, offered.skills),
-            messages=tuple([await self._message(one) for one in talk.said]),
+            messages=tuple([await self._message(one, reads) for one in talk.said]),
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
                 for name, tool in offered.tools.items()
@@ -110,23 +112,24 @@ class Asking:
         )  # fmt: skip
         return request, digest
 
-    async def _message(self, said: context.Said) -> Message:
-        """One message as a provider takes it, with the bytes of its files."""
+    async def _message(self, said: context.Said, reads: frozenset[str]) -> Message:
+        """One message as a provider takes it, with the bytes of the files that the model reads."""
         calls = tuple(
             ProposedCall(id=call.id, name=call.name, arguments=call.arguments)
             for call in said.calls
         )
-        parts = [
+        carried = [
             FilePart(
                 name=ref.name, media=ref.media,
                 data=await files.whole(self.driver.db, ref.hash, ref.size),
             )
             for ref in said.files
         ]  # fmt: skip
-        return Message(
+        whole = Message(
             role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
-            failed=said.failed, state=await self._states.of(said.state), files=tuple(parts),
+            failed=said.failed, state=await self._states.of(said.state), files=tuple(carried),
         )  # fmt: skip
+        return parts.readable(whole, reads)
 
     async def _think(
         self, hold: Hold, effect_id: str, manifest: agents_rule.Manifest, offered: Offered,

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from studio.core.providers import anthropic_request, chat_request, openai_request, order
+from studio.core.providers import parts as written
 from studio.core.providers.provider import (
     FilePart,
     Message,
@@ -271,6 +272,16 @@ def test_a_message_may_be_files_alone(protocol):
     talk = found["input" if protocol == "openai" else "messages"]
 
     assert len(talk[0]["content"]) == 1
+
+
+def test_a_fallback_that_does_not_read_a_file_is_told_that_it_is_there():
+    (message,) = FILES
+
+    plain = written.readable(message, frozenset({"text"}))
+
+    assert plain.files == (CSV,)
+    assert plain.text.splitlines()[:2] == ["See.", '[File "a.png": this model does not read it.]']
+    assert written.readable(message, frozenset({"text", "image", "pdf", "audio"})) is message
 
 
 # What comes back unchanged -------------------------------------------------------------------
