@@ -39,7 +39,7 @@ def summary(record: str, outcome: Outcome) -> str:
     lines = [f"- {words}" for words in said[-QUOTED_MESSAGES:]]
     done = "; ".join(",".join(step) or "said" for step in steps)
     return "\n".join(
-        [f"Of {len(said)} messages:", *lines, *([f"Steps since: {done}"] if done else [])]
+        [f"Of {len(said)} messages:", *lines, *(["", f"Steps since: {done}"] if done else [])]
     )
 
 
