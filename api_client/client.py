@@ -39,6 +39,7 @@ class Client:
         self._retries, self._sleep = retries or Retries(), sleep
         self.agents = resources.Agents(self)
         self.sessions = resources.Sessions(self)
+        self.artifacts = resources.Artifacts(self)
         self.approvals = resources.Approvals(self)
         self.plugins = resources.Plugins(self)
         self.policy = resources.Policy(self)
@@ -135,6 +136,7 @@ class AsyncClient:
         self._retries, self._sleep = retries or Retries(), sleep
         self.agents = resources.AsyncAgents(self)
         self.sessions = resources.AsyncSessions(self)
+        self.artifacts = resources.AsyncArtifacts(self)
         self.approvals = resources.AsyncApprovals(self)
         self.plugins = resources.AsyncPlugins(self)
         self.policy = resources.AsyncPolicy(self)

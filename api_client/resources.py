@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 from api_client import (
     agents,
     approvals,
+    artifacts,
     keys,
     models,
     plugins,
@@ -106,6 +107,15 @@ class Agents(Resource):
     diff = Verb(agents.diff)
     save = Verb(agents.save)
     save_many = Verb(agents.save_many)
+
+
+class Artifacts(Resource):
+    """Files of messages and sessions."""
+
+    upload = Verb(artifacts.upload)
+    save = Verb(artifacts.save)
+    list = Items(artifacts.index)
+    show = Verb(artifacts.show)
 
 
 class Sessions(Resource):
@@ -214,6 +224,15 @@ class AsyncAgents(AsyncResource):
     diff = AsyncVerb(agents.diff)
     save = AsyncVerb(agents.save)
     save_many = AsyncVerb(agents.save_many)
+
+
+class AsyncArtifacts(AsyncResource):
+    """Files of messages and sessions."""
+
+    upload = AsyncVerb(artifacts.upload)
+    save = AsyncVerb(artifacts.save)
+    list = AsyncItems(artifacts.index)
+    show = AsyncVerb(artifacts.show)
 
 
 class AsyncSessions(AsyncResource):

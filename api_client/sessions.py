@@ -1,5 +1,7 @@
 """Calls about sessions, their facts and their calls."""
 
+from collections.abc import Mapping, Sequence
+
 from api_client.call import Call, Listing, get, given, keyed, part
 from api_client.shapes import (
     CallRow,
@@ -63,9 +65,14 @@ def call(session_id: str, call_id: str) -> Call[CallRow]:
     return get(f"{_path(session_id)}/calls/{part(call_id)}")
 
 
-def send(session_id: str, text: str, *, key: str | None = None) -> Call[Sent]:
-    """Send a message; it opens a turn."""
-    return keyed(f"{_path(session_id)}/messages", given(text=text), key)
+def send(
+    session_id: str, text: str | None = None, *,
+    parts: Sequence[Mapping[str, object]] | None = None,
+    key: str | None = None,
+) -> Call[Sent]:  # fmt: skip
+    """Send a message, or its parts: `{"type": "text", …}` and `{"type": "file", …}`."""
+    body = {"text": text} if parts is None else {"parts": list(parts)}
+    return keyed(f"{_path(session_id)}/messages", body, key)
 
 
 def trace(session_id: str, turn: str | int) -> Call[Trace]:

@@ -23,6 +23,15 @@ from api_client.shapes.agents import (
     Versions,
 )
 from api_client.shapes.approvals import Approval, ApprovalDetail, Decided, Decision
+from api_client.shapes.artifacts import (
+    Artifact,
+    ArtifactDetail,
+    Artifacts,
+    ArtifactVersion,
+    FileRef,
+    SavedArtifact,
+    Upload,
+)
 from api_client.shapes.calls import CallRow, Calls, Content
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
 from api_client.shapes.models import DefaultModel, Models, Probe, SavedProvider
@@ -68,6 +77,10 @@ __all__ = [
     "Agents",
     "Approval",
     "ApprovalDetail",
+    "Artifact",
+    "ArtifactDetail",
+    "ArtifactVersion",
+    "Artifacts",
     "CallRow",
     "Calls",
     "Change",
@@ -82,6 +95,7 @@ __all__ = [
     "DiffVerdict",
     "Event",
     "Events",
+    "FileRef",
     "Gap",
     "Health",
     "Key",
@@ -112,6 +126,7 @@ __all__ = [
     "Probe",
     "Ready",
     "Rule",
+    "SavedArtifact",
     "SavedProvider",
     "Secret",
     "SecretSet",
@@ -130,6 +145,7 @@ __all__ = [
     "Trace",
     "Tried",
     "Turn",
+    "Upload",
     "Usage",
     "UsageRow",
     "Version",

@@ -2,6 +2,8 @@
 
 from typing import Any, TypedDict
 
+from api_client.shapes.artifacts import FileRef
+
 
 class Content(TypedDict):
     """A value, or the ends of one that is too large."""
@@ -53,6 +55,7 @@ class CallRow(TypedDict):
     settled: bool
     masked: int
     seq: int
+    files: list[FileRef]
 
 
 class Calls(TypedDict):

@@ -55,6 +55,50 @@ class SessionsQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a message: text, or a file (an artifact of the session, or an upload)."""
+
+    type: Literal["text", "file"]
+    text: Annotated[Message, "Of a text."] | None = None
+    artifactId: Annotated[Name, "Of a file that the session has."] | None = None
+    version: Annotated[Positive, "Without it the newest."] | None = None
+    uploadId: Annotated[Name, "Of a file that was sent for this message."] | None = None
+
+
+Parts = Annotated[list[Part], Count(low=1, high=100), "Instead of the text: texts and files."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadQuery:
+    """What a file is called, where the body does not say."""
+
+    name: Short = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactQuery:
+    """What a file is called, and of which artifact it is a new version."""
+
+    name: Short = ""
+    artifact: Annotated[Name, "The artifact that gets a version."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionQuery:
+    """Which version."""
+
+    version: Annotated[Positive, "Without it the newest."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageQuery:
+    """Which page."""
+
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewModel:
     """A model of a saved provider, for one session; without a provider the agent's own."""
 
@@ -72,20 +116,23 @@ class NewSession:
     private: Annotated[bool, "Only you and admins may see it."] = False
     version: Annotated[Positive, "A version of the agent; without it the newest."] | None = None
     model: NewModel | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewMessage:
     """A message; it opens a turn."""
 
-    text: Message
+    text: Message | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DenyAndSend:
     """A message, with everything that is held denied and the turn stopped first."""
 
-    text: Message
+    text: Message | None = None
+    parts: Parts | None = None
     reason: Annotated[Reason, "What the agent is told of the denied calls."] = ""
 
 

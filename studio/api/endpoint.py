@@ -92,7 +92,8 @@ class Endpoint(Generic[Q, B]):
     `free_body` hands over any JSON object, `raw` the bytes of a body of that kind. `keyed`
     endpoints remember an Idempotency-Key; `match`
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
-    carry an ETag. `gives` is the shape of the answer, None for none; `links` say what follows.
+    carry an ETag. One that `takes_file` reads the body itself, one that `gives_file` answers with
+    bytes. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
 
     name: str
@@ -112,6 +113,8 @@ class Endpoint(Generic[Q, B]):
     match_required: bool = False
     tagged: bool = False
     streams: bool = False
+    takes_file: bool = False
+    gives_file: bool = False
     errors: tuple[int, ...] = ()
     links: tuple[Link, ...] = ()
 
@@ -121,7 +124,8 @@ async def carry(endpoint: Endpoint[Any, Any], parts: Parts, request: Request) ->
     auth.refuse_key_in_url(request)
     person = await auth.person_of(request, parts.runtime)
     parts.gate.pass_one(person)
-    _check_accepts(request, endpoint)
+    if not endpoint.gives_file:
+        _check_accepts(request, endpoint)
     ask: Ask[Any, Any] = Ask(
         person=person,
         parts=parts,

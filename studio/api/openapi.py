@@ -27,12 +27,14 @@ WHY = {
     411: "A body is needed, with its length.",
     413: "It is over a limit that is written down.",
     415: "The body is not of the kind that is asked for, or is encoded.",
+    416: "The range lies behind the end.",
     421: "The Host header names another studio.",
     422: "What was sent does not make sense; `details.fields` has a sentence for each field.",
     428: "If-Match is needed.",
     429: "Too many requests; wait as Retry-After says.",
     503: "The store cannot answer now; try again as Retry-After says.",
 }
+FILE_KIND = "application/octet-stream"
 ALWAYS = (400, 401, 403, 406, 421, 422, 429, 503)
 WITH_BODY = (408, 411, 413, 415)
 
@@ -74,6 +76,11 @@ def _operation(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
         schema = {"type": "object"} if endpoint.free_body else shapes.schema(endpoint.body, parts)
         found["requestBody"] = {
             "required": endpoint.body_required, "content": {JSON_KIND: {"schema": schema}},
+        }  # fmt: skip
+    if endpoint.takes_file:
+        found["requestBody"] = {
+            "required": True,
+            "content": {FILE_KIND: {"schema": {"type": "string", "format": "binary"}}},
         }  # fmt: skip
     return found
 
@@ -131,7 +138,7 @@ def _responses(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
     statuses = {*ALWAYS, *endpoint.errors}
     if "{" in endpoint.path:
         statuses.add(404)
-    if endpoint.body is not None:
+    if endpoint.body is not None or endpoint.takes_file:
         statuses.update(WITH_BODY)
     if endpoint.keyed or endpoint.match:
         statuses.add(409)

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from studio.api import (
     agents,
     approvals,
+    artifacts,
     endpoint,
     errors,
     health,
@@ -40,6 +41,7 @@ from studio.settings import Settings
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *agents.ENDPOINTS,
     *sessions.ENDPOINTS,
+    *artifacts.ENDPOINTS,
     *approvals.ENDPOINTS,
     *plugins.ENDPOINTS,
     *policy.ENDPOINTS,

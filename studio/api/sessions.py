@@ -1,5 +1,6 @@
 """Sessions: start, list, read, follow; send a message, deny and send, stop."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -11,15 +12,19 @@ from studio.api import stream
 from studio.api.endpoint import Answer, Ask, Endpoint, Link, wants_stream
 from studio.core.reader import CallRow
 from studio.core.rules import conventions
-from studio.core.rules.errors import NotFound
+from studio.core.rules.errors import Invalid, NotFound
+from studio.core.rules.files import Part
 
 
 async def start(ask: Ask[b.NoQuery, b.NewSession]) -> Answer:
     """Start a session."""
-    body = ask.body
+    body, message, files = ask.body, ask.body.message, list[Part]()
+    if body.parts is not None:
+        message, files = message_of(body.message, body.parts)
     started = await ask.runtime.start_session(
-        ask.person, agent=body.agent, title=body.title, message=body.message,
-        private=body.private, version=body.version, model=_model(body.model), key=ask.key,
+        ask.person, agent=body.agent, title=body.title, message=message,
+        private=body.private, version=body.version, model=_model(body.model), files=files,
+        key=ask.key,
     )  # fmt: skip
     where = {"Location": f"/v1/sessions/{started.session_id}"}
     return Answer(value=a.take(a.Started, started), headers=where)
@@ -88,7 +93,10 @@ async def call(ask: Ask[b.NoQuery, b.NoBody]) -> a.Call:
 
 async def send(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Sent:
     """Send a message."""
-    sent = await ask.runtime.send_message(ask.person, ask.part("id"), ask.body.text, key=ask.key)
+    text, files = message_of(ask.body.text, ask.body.parts)
+    sent = await ask.runtime.send_message(
+        ask.person, ask.part("id"), text, files=files, key=ask.key
+    )
     return a.take(a.Sent, sent)
 
 
@@ -100,7 +108,8 @@ async def trace(ask: Ask[b.NoQuery, b.NoBody]) -> a.Trace:
 
 async def preview(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Preview:
     """Say what a message would send."""
-    found = await ask.runtime.preview_message(ask.person, ask.part("id"), ask.body.text)
+    text, files = message_of(ask.body.text, ask.body.parts)
+    found = await ask.runtime.preview_message(ask.person, ask.part("id"), text, files=files)
     said = tuple(
         a.take(
             a.PreviewMessage, one,
@@ -113,8 +122,9 @@ async def preview(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Preview:
 
 async def deny_and_send(ask: Ask[b.NoQuery, b.DenyAndSend]) -> a.Sent:
     """Deny what is held, stop the turn and send a message."""
+    text, files = message_of(ask.body.text, ask.body.parts)
     sent = await ask.runtime.deny_and_send(
-        ask.person, ask.part("id"), ask.body.text, reason=ask.body.reason, key=ask.key
+        ask.person, ask.part("id"), text, reason=ask.body.reason, files=files, key=ask.key
     )
     return a.take(a.Sent, sent)
 
@@ -125,6 +135,29 @@ async def cancel(ask: Ask[b.NoQuery, b.Stop]) -> a.Stopped:
         ask.person, ask.part("id"), reason=ask.body.reason, key=ask.key
     )
     return a.take(a.Stopped, stopped)
+
+
+def message_of(text: str | None, parts: Sequence[b.Part] | None) -> tuple[str, list[Part]]:
+    """The text and the files of a message that is told in one way or in the other."""
+    if (text is None) == (parts is None):
+        words = "Send `text`, or `parts` with texts and files; one of the two."
+        raise Invalid(words, code="message.parts", fields={"parts": words})
+    faults, texts, files = dict[str, str](), [text or ""], list[Part]()
+    for number, part in enumerate(parts or ()):
+        if part.type == "text":
+            texts.append(part.text or "")
+        elif (part.artifactId is None) == (part.uploadId is None):
+            faults[f"parts.{number}"] = "Name the file by artifactId or by uploadId."
+        else:
+            files.append(
+                Part(
+                    upload_id=part.uploadId or "", artifact_id=part.artifactId or "",
+                    version=part.version,
+                )
+            )  # fmt: skip
+    if faults:
+        raise Invalid("A part names no file.", code="message.parts", fields=faults)
+    return "\n\n".join(one for one in texts if one), files
 
 
 def call_of(row: CallRow) -> a.Call:

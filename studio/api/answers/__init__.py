@@ -27,6 +27,14 @@ from studio.api.answers.agents import (
     Versions,
 )
 from studio.api.answers.approvals import Approval, ApprovalDetail, Approvals, Decided, Decision
+from studio.api.answers.artifacts import (
+    Artifact,
+    ArtifactDetail,
+    Artifacts,
+    ArtifactVersion,
+    SavedArtifact,
+    Upload,
+)
 from studio.api.answers.calls import Call, Calls, Content
 from studio.api.answers.health import Error, Fault, Health, Ready
 from studio.api.answers.keys import Key, Keys, MadeKey
@@ -75,6 +83,10 @@ __all__ = [
     "Approval",
     "ApprovalDetail",
     "Approvals",
+    "Artifact",
+    "ArtifactDetail",
+    "ArtifactVersion",
+    "Artifacts",
     "Call",
     "Calls",
     "Change",
@@ -121,6 +133,7 @@ __all__ = [
     "Probe",
     "Ready",
     "Rule",
+    "SavedArtifact",
     "SavedProvider",
     "Secret",
     "SecretSet",
@@ -140,6 +153,7 @@ __all__ = [
     "Trace",
     "Tried",
     "Turn",
+    "Upload",
     "Usage",
     "UsageRow",
     "Version",

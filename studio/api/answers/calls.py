@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from studio.api.shapes import JSON, Time
+from studio.core.rules.events import FileRef
 
 Ms = Annotated[int, "Milliseconds."]
 
@@ -60,6 +61,7 @@ class Call:
     settled: bool
     masked: Annotated[int, "Secrets that were taken out of what came back."]
     seq: int
+    files: Annotated[tuple[FileRef, ...], "The artifacts that it left or read."]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,125 @@
+"""Artifacts: send a file for a message, keep one with a session, list, read and take them away."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+
+from studio.api import answers as a
+from studio.api import bodies as b
+from studio.api.endpoint import Answer, Ask, Endpoint
+from studio.api.errors import HEADERS, Problem
+from studio.core.rules import ranges
+from studio.core.rules.errors import Invalid
+
+CHUNK = 256 * 1024
+Sent = tuple[str, str, AsyncIterator[bytes]]
+
+
+async def upload(ask: Ask[b.UploadQuery, b.NoBody]) -> Answer:
+    """Send a file for a message."""
+    async with _sent(ask) as (name, media, chunks):
+        done = await ask.runtime.upload(ask.person, name=name, media=media, chunks=chunks)
+    found = done.found
+    told = a.Upload(id=done.id, name=done.name, media=found.media, size=found.size, hash=found.hash)
+    return Answer(value=told, headers={"Location": f"/v1/uploads/{done.id}"})
+
+
+async def save(ask: Ask[b.ArtifactQuery, b.NoBody]) -> Answer:
+    """Keep a file with a session."""
+    async with _sent(ask) as (name, media, chunks):
+        done = await ask.runtime.save_artifact(
+            ask.person, ask.part("id"), name=name, media=media, chunks=chunks,
+            artifact_id=ask.query.artifact, key=ask.key,
+        )  # fmt: skip
+    where = {"Location": f"/v1/artifacts/{done.artifact_id}"}
+    return Answer(value=a.take(a.SavedArtifact, done), headers=where)
+
+
+async def index(ask: Ask[b.PageQuery, b.NoBody]) -> a.Artifacts:
+    """A page of a session's artifacts."""
+    page = await ask.reader.artifacts(
+        ask.person, ask.part("id"), limit=ask.query.limit, cursor=ask.query.cursor
+    )
+    return a.Artifacts(items=a.take_all(a.Artifact, page.items), next=page.next)
+
+
+async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.ArtifactDetail:
+    """One artifact."""
+    view = await ask.reader.artifact(ask.person, ask.part("id"))
+    return a.ArtifactDetail(
+        artifact=a.take(a.Artifact, view.row),
+        versions=a.take_all(a.ArtifactVersion, view.versions),
+    )
+
+
+async def download(ask: Ask[b.VersionQuery, b.NoBody]) -> Response:
+    """The bytes of a version, or a range of them."""
+    view = await ask.reader.artifact(ask.person, ask.part("id"), ask.query.version)
+    shown, asked = view.version, ask.request.headers
+    told = {**HEADERS, "Content-Disposition": ranges.disposition(view.row.name)}
+    tag = f'"{shown.hash}"'
+    if asked.get("if-none-match") == tag:
+        return Response(status_code=304, headers={**told, "ETag": tag})
+    span = ranges.span(asked.get("range"), shown.size)
+    if span is None:
+        headers = {"Content-Range": f"bytes */{shown.size}"}
+        raise Problem(416, "range.outside", "The range lies behind the end.", headers=headers)
+    chunks = ask.reader.file(shown, span.begin, span.end)
+    headers = {**told, **ranges.headers(span, shown.size, shown.hash)}
+    status = 206 if span.partial else 200
+    return StreamingResponse(chunks, status, media_type=shown.media, headers=headers)
+
+
+@asynccontextmanager
+async def _sent(ask: Ask[Any, Any]) -> AsyncIterator[Sent]:
+    """The file of a request: its body as it is, or the field `file` of a multipart form."""
+    kind = ask.request.headers.get("content-type", "")
+    try:
+        if kind.startswith("multipart/form-data"):
+            async with ask.request.form(max_files=1, max_fields=10) as form:
+                item = form.get("file")
+                if not isinstance(item, UploadFile):
+                    words = "Send the file as the field `file`."
+                    raise Invalid(words, code="file.missing", fields={"file": words})
+                name = ask.query.name or item.filename or "file"
+                yield name, item.content_type or "", _chunks(item)
+        else:
+            yield ask.query.name or "file", kind, ask.request.stream()
+    except ClientDisconnect:
+        raise Problem(400, "body.cut", "The connection ended before the body did.") from None
+
+
+async def _chunks(item: UploadFile) -> AsyncIterator[bytes]:
+    while chunk := await item.read(CHUNK):
+        yield chunk
+
+
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
+    Endpoint(
+        name="upload_file", method="POST", path="/uploads", call=upload, gives=a.Upload,
+        status=201, query=b.UploadQuery, takes_file=True,
+        says="Send a file for a message, as it is or as a multipart form with the field `file`.",
+    ),
+    Endpoint(
+        name="save_artifact", method="POST", path="/sessions/{id}/artifacts", call=save,
+        gives=a.SavedArtifact, status=201, query=b.ArtifactQuery, takes_file=True, keyed=True,
+        says="Keep a file with a session: a new artifact, or a new version of one.",
+    ),
+    Endpoint(
+        name="list_artifacts", method="GET", path="/sessions/{id}/artifacts", call=index,
+        gives=a.Artifacts, query=b.PageQuery, says="List a session's artifacts.",
+    ),
+    Endpoint(
+        name="show_artifact", method="GET", path="/artifacts/{id}", call=show,
+        gives=a.ArtifactDetail, says="Read an artifact with its versions.",
+    ),
+    Endpoint(
+        name="download_artifact", method="GET", path="/artifacts/{id}/content", call=download,
+        gives=None, query=b.VersionQuery, gives_file=True, errors=(416,),
+        says="Take the bytes of a version away; Range and If-None-Match are understood.",
+    ),
+)  # fmt: skip
