@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from studio.core import intake
 from studio.core.faults import fault
+from studio.core.providers.provider import ProviderError
 from studio.core.rules import context, files, media, models
 from studio.core.rules.calls import Outcome
 from studio.core.rules.contents import of, of_text, some_text
@@ -127,7 +128,11 @@ class Keeping:
     async def _reads(self, session_id: str) -> frozenset[str]:
         session = await self.driver.journal.session(session_id)
         assert session is not None, "a call belongs to a session"
-        return models.reads((await self.driver.manifest(session)).model)
+        model = (await self.driver.manifest(session)).model
+        try:
+            return models.reads(await self.driver.shelf.resolved(model))
+        except ProviderError:  # its provider is not saved any more: the next step tells
+            return models.reads(model)
 
 
 def _versioned(conn: Any, session: Session, given: Given) -> Given:
