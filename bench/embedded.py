@@ -51,6 +51,9 @@ class OneTool:
         self.note = Note()
         self._offered = Offered(tools={"note": self.note})
 
+    async def prepare(self) -> None:
+        """Nothing needs it."""
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The one tool."""
         return self._offered

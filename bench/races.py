@@ -54,6 +54,9 @@ class Mark:
         self.seen[kit.key] += 1
         return Result(value={"marked": True})
 
+    async def prepare(self) -> None:
+        """Nothing needs it."""
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """As a catalog: this tool alone."""
         return Offered(tools={"mark": self})

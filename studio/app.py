@@ -170,6 +170,7 @@ def worker(built: Parts) -> "Worker":
         opening=opening,
         looks={"model": model_look(shelf, built.clock), "server": health.look(catalog)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
+        trace_key=built.tokens.trace_key,
         name=f"{machine}-{os.getpid()}-{secrets.token_hex(4)}",
     )  # fmt: skip
 

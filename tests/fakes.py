@@ -55,6 +55,9 @@ class FakeCatalog:
         self.tools: dict[str, Tool] = {item.spec.name: item for item in tools}
         self.gaps: tuple[Gap, ...] = ()
 
+    async def prepare(self) -> None:
+        """Nothing needs it."""
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """These tools now."""
         return Offered(tools={**platform.TOOLS, **self.tools}, gaps=self.gaps)

@@ -40,14 +40,14 @@ class Worker:
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
-        looks: Mapping[str, Look] | None = None,
+        looks: Mapping[str, Look] | None = None, trace_key: bytes = b"",
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
         self.opening = opening or Opening(db=db, feed=feed, clock=clock, values=Values({}))
         self.driver = Driver(
             db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock,
-            opening=self.opening,
+            opening=self.opening, trace_key=trace_key,
         )  # fmt: skip
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
@@ -70,9 +70,16 @@ class Worker:
                 group.create_task(self.probing.run(), name="worker.probing")
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
+                group.create_task(self._prepare(), name="worker.prepare")
                 await self._claim_forever(group)
         finally:
             await self.presence.close()
+
+    async def _prepare(self) -> None:
+        try:
+            await self.catalog.prepare()
+        except Exception:
+            log.exception("The plugins could not be looked at; the first session tries again.")
 
     async def close(self) -> None:
         """Let go of providers and tool servers."""

@@ -167,6 +167,10 @@ class Names:
         """The id of the span at this place of the turn."""
         return self._hash(f"span {place}")[:16]
 
+    def parent(self, place: str) -> str:
+        """The `traceparent` header (W3C Trace Context) of what is sent from the span there."""
+        return f"00-{self.trace}-{self.span(place)}-01"
+
     def _hash(self, text: str) -> str:
         data = f"{self._turn} {text}".encode()
         return hmac.new(self._key, data, hashlib.sha256).hexdigest()

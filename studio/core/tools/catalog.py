@@ -65,6 +65,10 @@ class LiveCatalog:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._connector: Connector | None = None
 
+    async def prepare(self) -> None:
+        """Look at the plugins that are there."""
+        await self._plugins.fresh()
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
         await self._plugins.fresh()

@@ -172,6 +172,10 @@ class Offered:
 class Catalog(Protocol):
     """Finds the tools of an agent manifest; keeps MCP connections; lives in the worker."""
 
+    async def prepare(self) -> None:
+        """Look at what is there before anybody asks, so that pages can tell of it."""
+        ...
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now. Never raises for a broken server: that is a Gap."""
         ...

@@ -22,6 +22,7 @@ from studio.core.providers.provider import (
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, context, models, replies, requests, skills, summaries, turn
 from studio.core.rules.session import Session
+from studio.core.rules.spans import Names
 from studio.core.rules.summaries import Plan, Sizes
 from studio.core.store import files, policies
 from studio.core.talks import Talk, Talks
@@ -67,6 +68,7 @@ class Asking:
         if planned is not None:
             return await self._summarising.ask(hold, session, planned, sizes, chosen)
         request, request_hash = await self._request(talk, manifest, offered, chosen)
+        request = replace(request, traceparent=self._place(session, ask))
         fault("model.before_intent")
         done = await self.driver.commit(
             hold,
@@ -80,6 +82,11 @@ class Asking:
                 self._think(hold, ask.effect_id, manifest, offered, request, chosen)
             )
         return done.session
+
+    def _place(self, session: Session, ask: turn.AskModel) -> str:
+        """Where in the turn's trace this is, for the provider's own telemetry."""
+        assert session.turn is not None, "a turn asks"
+        return Names(self.driver.trace_key, session.turn.id).parent(ask.effect_id)
 
     def _overhead(self, manifest: agents_rule.Manifest, offered: Offered) -> int:
         """The tokens of instructions and tools, about."""

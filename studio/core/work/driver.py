@@ -41,11 +41,11 @@ class Driver:
 
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
-        clock: Clock, opening: Opening,
+        clock: Clock, opening: Opening, trace_key: bytes = b"",
     ) -> None:  # fmt: skip
         self.db, self.journal, self.feed = db, journal, feed
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
-        self.opening, self.outage = opening, Outage()
+        self.opening, self.outage, self.trace_key = opening, Outage(), trace_key
         self._asking, self._sending = Asking(self), Sending(self)
         self._health = Health(db, clock)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}

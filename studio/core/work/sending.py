@@ -11,6 +11,7 @@ from studio.core.rules import calls, contents, digests, turn
 from studio.core.rules import events as e
 from studio.core.rules.files import Given
 from studio.core.rules.session import Call, Session
+from studio.core.rules.spans import Names
 from studio.core.tools import platform
 from studio.core.tools.tool import (
     Kit,
@@ -105,6 +106,9 @@ class Sending:
         kit = Kit(
             key=started.key, deadline=self.driver.clock.monotonic() + tool.spec.timeout,
             session_id=hold.lease.session_id, effect_id=started.effect_id,
+            traceparent=Names(self.driver.trace_key, started.turn_id).parent(
+                f"{started.effect_id} {started.send}"
+            ),
             progress=lambda done, total, words: self.driver.feed.set_progress(
                 hold.lease.session_id, started.effect_id, done, total, said.line(words)
             ),

@@ -58,7 +58,7 @@ async def _view(
     refusal: StudioError | None = None,
 ) -> KeysView:  # fmt: skip
     return KeysView(
-        frame=await frame(request, "Keys", nav="policy"),
+        frame=await frame(request, "Keys", nav="keys"),
         keys=tuple(await reader(request).keys(person(request))),
         made=made,
         name=name,

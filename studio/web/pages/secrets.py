@@ -55,7 +55,7 @@ async def _view(
     request: Request, *, name: str = "", said: str = "", refusal: StudioError | None = None
 ) -> SecretsView:
     return SecretsView(
-        frame=await frame(request, "Secrets", nav="policy"),
+        frame=await frame(request, "Secrets", nav="secrets"),
         secrets=tuple(await reader(request).secrets(person(request))),
         name=name,
         said=said,
