@@ -30,6 +30,10 @@ SHOWN = """
   for (const time of all('time[data-age], time[data-deadline]')) time.textContent = 'ticks';
   for (const field of all('input[name=token], input[name=key]')) field.removeAttribute('value');
   for (const button of all('[data-needs-read]')) button.removeAttribute('disabled');
+  for (const press of all('[data-tick], #bulk button')) press.removeAttribute('disabled');
+  for (const tick of all('[data-tick]')) tick.removeAttribute('value');
+  for (const mine of all('[data-count], [data-why]')) mine.textContent = 'mine';
+  for (const mine of all('[data-left]')) mine.removeAttribute('hidden');
   for (const hint of all('[data-unread]')) hint.removeAttribute('hidden');
   for (const jump of all('[data-jump], template')) jump.remove();
   for (const link of all('#line-older a'))

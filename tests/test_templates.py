@@ -32,6 +32,7 @@ ONLY_SOMETIMES = {
     "servers/preview.html",
     "plugins/plan.html",
     "models/_provider.html",
+    "approvals/results.html",
 }
 
 

@@ -90,6 +90,7 @@
       for (const button of all("[data-needs-read]", card)) button.disabled = Boolean(left) || Date.now() < still;
       for (const hint of all("[data-unread]", card)) hint.hidden = !left;
     }
+    tally();
   };
   const ends = new IntersectionObserver(entries => {
     for (const { isIntersecting, target } of entries) {
@@ -98,6 +99,34 @@
       if (target.closest("[data-must-read]")) read.add(mark(target));
     }
     guard();
+  });
+
+  /* ---- ticked cards: one answer for several; approving stays off until each was read ---- */
+  const ticked = () => all("[data-tick]:checked");
+  const unfit = () => ticked().filter(box => box.dataset.tick === "deny" || unread(box.closest(".card")));
+  const tally = () => {
+    const bar = one("[data-bulk]");
+    if (!bar) return;
+    const boxes = all("[data-tick]"), on = ticked(), left = unfit(), whole = one("[data-all]", bar);
+    const short = left.filter(box => box.dataset.tick === "deny").length, rest = left.length - short;
+    for (const box of boxes) box.disabled = false; /* without scripts some stay off: nobody sees whether they were read */
+    for (const number of all("[data-count]", bar)) put(number, String(on.length));
+    for (const press of all("[data-approves], [data-denies]", bar)) press.disabled = !on.length;
+    one("[data-approves]", bar).disabled ||= left.length > 0;
+    whole.checked = on.length > 0 && on.length === boxes.length;
+    whole.indeterminate = on.length > 0 && !whole.checked;
+    one("[data-left]", bar).hidden = !left.length;
+    put(one("[data-why]", bar), [rest && `${rest} not read to the end.`, short && `${short} can only be denied here.`].filter(Boolean).join(" "));
+  };
+  on("change", ({ target }) => {
+    if (target.matches("[data-all]")) for (const box of all("[data-tick]")) box.checked = target.checked;
+    if (!target.matches("[data-tick], [data-all]")) return;
+    tally();
+    say(`${ticked().length} ticked.`);
+  });
+  on("click", event => { /* a pointer that aimed at the card which stood here before */
+    const card = event.detail && event.target.closest(".card__tick")?.closest(".card");
+    if (card && Date.now() < stood.get(card)?.still) event.preventDefault();
   });
 
   /* ---- the end of a growing list: stay there, or hold the place and count ---- */
@@ -267,12 +296,18 @@
     themeSwitch: () => { theme = stored("localStorage", "theme", { "": "light", light: "dark", dark: "" }[theme]); paint(); },
     help: () => one("[data-help-dialog]").showModal(),
     jump: () => { stuck = true; fresh = 0; below(true); chip(); },
+    nextUnread: () => {
+      const card = unfit()[0].closest(".card");
+      one(".card__fold", card)?.setAttribute("open", "");
+      card.focus({ preventScroll: true });
+      (unread(card) ?? card).scrollIntoView({ block: "center" });
+    },
     dismiss: press => press.closest(".notice").remove(),
     copy: press => navigator.clipboard?.writeText(press.dataset.copy).then(() => say("Copied.")),
   };
   on("click", event => {
     if (event.target.closest("[data-follow] summary")) stuck = false;
-    const press = event.target.closest("[data-theme-switch], [data-help], [data-jump], [data-dismiss], [data-copy]");
+    const press = event.target.closest("[data-theme-switch], [data-help], [data-jump], [data-next-unread], [data-dismiss], [data-copy]");
     for (const name in press?.dataset) PRESSES[name]?.(press);
   });
   addEventListener("toggle", ({ target }) => {
@@ -310,6 +345,7 @@
   };
   const KEYS = {
     j: () => move(1), k: () => move(-1), g: () => { leap = Date.now(); },
+    x: () => { const box = row() && one("[data-tick]", row()); if (box?.getClientRects().length) box.click(); },
     "/": () => one("[data-search]")?.focus(), "?": () => PRESSES.help(),
   };
   on("focusin", ({ target }) => { const at = target.closest("[data-row]"); if (at) place = rows().indexOf(at); });

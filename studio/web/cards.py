@@ -29,7 +29,8 @@ class CardView:
 
     `tree` is the exact arguments, cut when `is_cut`; then only the page of the whole arguments can
     approve. `token` is "" when this person may not decide. `fields` are those of the answer to a
-    question. One that `is_folded` shows its head alone until it is opened. `refusal` says why a
+    question. One that `is_folded` shows its head alone until it is opened; one that `is_listed`
+    stands among others and can be ticked to be answered with them. `refusal` says why a
     decision was not taken; what was typed for it is kept.
     """
 
@@ -43,6 +44,7 @@ class CardView:
     token: str
     may_rule: bool = False
     is_folded: bool = False
+    is_listed: bool = False
     fields: tuple[Field, ...] = ()
     action: forms.Action | None = None
     reason: str = ""
@@ -57,6 +59,20 @@ class CardView:
     def choices(self) -> tuple[str, ...]:
         """What this person may answer now."""
         return self.card.choices if self.token else ()
+
+    @property
+    def tick(self) -> str:
+        """What it can be ticked for in a list: "approve" or denying, "deny" alone, or nothing."""
+        if not self.is_listed or self.card.wait.kind != "approval" or "deny" not in self.choices:
+            return ""
+        return "deny" if self.is_cut or "approve" not in self.choices else "approve"
+
+    @property
+    def needs_opening(self) -> str:
+        """Why it cannot be ticked where no script sees whether it was read."""
+        if self.is_cut:
+            return "its arguments are longer than the card shows"
+        return "its arguments hide or mislead" if self.warnings else ""
 
     @property
     def is_unreadable(self) -> bool:

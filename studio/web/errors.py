@@ -42,7 +42,9 @@ TITLES = {
     500: "Something broke here",
     503: "Not available now",
 }
-OURS = frozenset({"token", "digest", "key", "expect", "next", "whole", "decision", "how", "step"})
+OURS = frozenset(
+    {"token", "digest", "key", "expect", "next", "whole", "decision", "how", "step", "ticked"}
+)
 WORDS = {
     404: "There is nothing at this address, or nothing that you may see. "
     "It may have been a link to a private session.",

@@ -9,6 +9,7 @@ from studio.web.pages import (
     agents,
     approvals,
     artifacts,
+    bulk,
     calls,
     comparison,
     demo,
@@ -39,6 +40,8 @@ def _post(path: str, page: object) -> Route:
 routes = [
     _get("/", home.index),
     _get("/approvals", approvals.index),
+    _get("/approvals/decisions", bulk.leave),
+    _post("/approvals/decisions", bulk.decide),
     _get("/approvals/{wait_id}", approvals.show),
     _get("/approvals/{wait_id}/card", approvals.card),
     _get("/approvals/{wait_id}/whole", approvals.whole),

@@ -18,11 +18,11 @@ from studio.web.cards import CardView, card_of
 from studio.web.format import count
 from studio.web.forms.inputs import UNDER, field_id, under_path
 from studio.web.render import Frame, block, frame, page
-from studio.web.visit import asked, is_swap, pairs, person, reader, runtime, text, typed
+from studio.web.visit import asked, is_swap, may, pairs, person, reader, runtime, text, typed
 
 KINDS = ("approval", "question", "uncertain")
 AGES = {"10m": 600_000, "1h": 3_600_000, "1d": 86_400_000}
-ON_PAGE = 15
+ON_PAGE, MOST_ON_PAGE = 15, 50
 FOLDED_OVER = 8  # with more than these on a page, all but the oldest are folded
 LIST, ONE, EDIT = "approvals/index.html", "approvals/show.html", "approvals/edit.html"
 
@@ -38,24 +38,33 @@ class Filters:
     tool: str = ""
     plugin: str = ""
     age: str = ""
+    show: str = ""  # "50": as many on a page as can be answered at once
+
+    @property
+    def size(self) -> int:
+        """How many stand on one page."""
+        return MOST_ON_PAGE if self.show or self.state != "open" else ON_PAGE
 
     @property
     def any(self) -> bool:
         """Something is asked for beside the state."""
         return bool(self.q or self.kind or self.agent or self.tool or self.plugin or self.age)
 
-    def url(self, **changes: str) -> str:
-        """The list's URL with some filters changed; empty ones are left out."""
+    def url(self, *, to: str = "/approvals", **changes: str) -> str:
+        """The list's URL with some filters changed, or that of `to`; empty ones are left out."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__}
         kept = {name: value for name, value in {**named, **changes}.items() if value}
         if kept.get("state") == "open":
             del kept["state"]
-        return "/approvals" + (f"?{urlencode(kept)}" if kept else "")
+        return to + (f"?{urlencode(kept)}" if kept else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """The list: cards while open, rows once decided."""
+    """The list: cards while open, rows once decided.
+
+    `refusal` says why no card that was ticked was answered; the `reason` typed for them is kept.
+    """
 
     frame: Frame
     filters: Filters
@@ -65,6 +74,9 @@ class ListView:
     agents: tuple[str, ...]
     kinds: tuple[str, ...]
     ages: tuple[str, ...]
+    may_decide: bool
+    refusal: StudioError | None
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +114,18 @@ class EditView:
 
 async def index(request: Request) -> Response:
     """GET /approvals."""
-    position, filters = await reader(request).position(), _filters(request)
+    return await listed(request)
+
+
+async def listed(
+    request: Request, *, refusal: StudioError | None = None, reason: str = ""
+) -> Response:
+    """The list, or with a `refusal` of an answer to several the list once more."""
+    position, filters = await reader(request).position(), filters_of(request)
     found = await reader(request).waits(
         person(request), state=filters.state, kind=filters.kind, agent=filters.agent,
         tool=filters.tool, plugin=filters.plugin, q=filters.q,
-        older_than_ms=AGES.get(filters.age), limit=ON_PAGE if filters.state == "open" else 50,
+        older_than_ms=AGES.get(filters.age), limit=filters.size,
         cursor=asked(request, "cursor") or None,
     )  # fmt: skip
     view = ListView(
@@ -120,10 +139,13 @@ async def index(request: Request) -> Response:
         agents=tuple(row.name for row in await reader(request).agents(person(request))),
         kinds=KINDS,
         ages=tuple(AGES),
+        may_decide=may(request, "operator"),
+        refusal=refusal,
+        reason=reason,
     )
     if asked(request, "region") == "list":
         return block(request, LIST, "list", view)
-    return page(request, LIST, view)
+    return page(request, LIST, view, status=errors.status(refusal) if refusal else 200)
 
 
 async def show(request: Request) -> Response:
@@ -180,7 +202,10 @@ async def preview(request: Request) -> Response:
 async def _cards(request: Request, found: Page[WaitRow]) -> tuple[CardView, ...]:
     cards = [await card_of(request, wait.id) for wait in found.items]
     many = len(cards) > FOLDED_OVER
-    return tuple(replace(one, is_folded=many and place > 0) for place, one in enumerate(cards))
+    return tuple(
+        replace(one, is_folded=many and place > 0, is_listed=True)
+        for place, one in enumerate(cards)
+    )
 
 
 async def _one(
@@ -301,7 +326,8 @@ def _id(path: str) -> str:
     return field_id(under_path(path, UNDER))
 
 
-def _filters(request: Request) -> Filters:
+def filters_of(request: Request) -> Filters:
+    """What the URL narrows the list to."""
     kind, age = asked(request, "kind"), asked(request, "age")
     return Filters(
         state="closed" if asked(request, "state") == "closed" else "open",
@@ -311,4 +337,5 @@ def _filters(request: Request) -> Filters:
         tool=asked(request, "tool"),
         plugin=asked(request, "plugin"),
         age=age if age in AGES else "",
+        show=str(MOST_ON_PAGE) if asked(request, "show") == str(MOST_ON_PAGE) else "",
     )
