@@ -30,7 +30,7 @@ from e2e.wire import Wire
 
 EVIL = "<form action=/sign-out><b data-evil hx-post=/sign-out hx-trigger=load>" + "\u202e x"
 HIDDEN = {"version": "4.2.0", "channel": "staging", "notify": [], "notes": EVIL}
-LONG = {**HIDDEN, "notes": "Long. " * 20_000}
+LONG = {**HIDDEN, "notify": [f"person-{n}@example.org" for n in range(3_500)]}
 
 
 @pytest.fixture(autouse=True)

@@ -198,7 +198,7 @@ async def test_what_the_list_does_not_show_whole_is_not_approved_from_it(
 
     assert ["disabled" in box.attrs for box in boxes] == [True, True, False]
     assert [box.attrs["data-tick"] for box in boxes] == ["deny", "approve", "approve"]
-    whys = [item.text for item in page.all("p", data_needs_no_script="")]
+    whys = [item.text for item in page.all("p", class_="card__alone")]
     assert whys == [
         "Answered on its own card alone: its arguments are longer than the card shows.",
         "Answered on its own card alone: its arguments hide or mislead.",
