@@ -6,14 +6,16 @@
 import itertools
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import api_client
 from api_client import ABSENT
 from api_client.shapes import ApprovalDetail, Decided
 from studio.cli.command import Argument, Command, argument
 from studio.cli.context import Context
-from studio.core.rules.errors import Invalid, Refused
+from studio.core.rules.errors import Invalid, Refused, StudioError
 
 
 def index(context: Context) -> None:
@@ -50,41 +52,63 @@ def show(context: Context) -> None:
         _card(context, detail)
 
 
-def approve(context: Context) -> None:
-    """Show the exact call, then approve it."""
+def approve(context: Context) -> int:
+    """Show each exact call, then approve it."""
+    return _each(context, _approve)
+
+
+def _approve(context: Context, wait_id: str) -> None:
     given = context.given
     edited = ABSENT if given.arguments is None else _json(given.arguments)
     with context.client() as studio:
-        detail = studio.approvals.show(given.id)
+        detail = studio.approvals.show(wait_id)
         if not context.as_json:
             _card(context, detail)
         digest = _agreed(context, detail, edited)
-        decided = studio.approvals.decide(given.id, "approve", digest=digest, arguments=edited)
+        decided = studio.approvals.decide(wait_id, "approve", digest=digest, arguments=edited)
     _decided(context, decided)
 
 
-def deny(context: Context) -> None:
-    """Deny a call, with a reason the agent reads."""
-    _decide(context, "deny")
+def deny(context: Context) -> int:
+    """Deny calls, with a reason the agents read."""
+    return _each(context, lambda context, wait_id: _decide(context, wait_id, "deny"))
 
 
 def answer(context: Context) -> None:
     """Answer a question."""
-    _decide(context, "answer")
+    _decide(context, context.given.id, "answer")
 
 
 def settle(context: Context) -> None:
     """Say what became of an uncertain call."""
-    _decide(context, context.given.outcome)
+    _decide(context, context.given.id, context.given.outcome)
 
 
-def _decide(context: Context, choice: str) -> None:
+def _each(context: Context, decide: Callable[[Context, str], None]) -> int:
+    """Decide one call after the other; a refusal is told and stops none of the rest."""
+    given = context.given
+    if len(given.ids) == 1:
+        decide(context, given.ids[0])
+        return 0
+    if given.digest is not None or getattr(given, "arguments", None) is not None:
+        raise Invalid("--digest and --arguments are those of one call. Name one approval.")
+    code = 0
+    for wait_id in dict.fromkeys(given.ids):
+        try:
+            decide(context, wait_id)
+        except (StudioError, api_client.StudioError) as refusal:
+            context.terminal.fail(f"{wait_id}: {getattr(refusal, 'message', refusal)}")
+            code = 1
+    return code
+
+
+def _decide(context: Context, wait_id: str, choice: str) -> None:
     given = context.given
     with context.client() as studio:
-        detail = studio.approvals.show(given.id)
+        detail = studio.approvals.show(wait_id)
         digest = given.digest or detail["approval"]["digest"]
         decided = studio.approvals.decide(
-            given.id, choice, digest=digest, reason=getattr(given, "reason", ""),
+            wait_id, choice, digest=digest, reason=getattr(given, "reason", ""),
             answer=_answer(given.answer, detail["schema"]) if choice == "answer" else ABSENT,
         )  # fmt: skip
     _decided(context, decided)
@@ -191,6 +215,7 @@ def _answer(text: str, schema: Any) -> Any:
 
 
 WAIT = argument("id", metavar="APPROVAL", help="the approval's id")
+WAITS = argument("ids", metavar="APPROVAL", nargs="+", help="the approvals' ids, one or more")
 DIGEST = argument("--digest", help="the digest that was shown, or its first 12 characters")
 REASON = argument("--reason", default="", help="why; the agent reads it")
 LIST: tuple[Argument, ...] = (
@@ -217,15 +242,15 @@ COMMANDS: tuple[Command, ...] = (
         says="show exactly what would run, and approve it on a typed yes or by its digest",
         example="studio approvals approve wai_01… --digest 3f1c0a9be27d", run=approve,
         arguments=(
-            WAIT, DIGEST,
+            WAITS, DIGEST,
             argument("--arguments", metavar="JSON",
                      help="run with these arguments instead; @FILE reads a file"),
         ),
     ),
     Command(
-        group="approvals", name="deny", says="deny a held call",
+        group="approvals", name="deny", says="deny held calls, each by itself",
         example='studio approvals deny wai_01… --reason "use the staging ledger"', run=deny,
-        arguments=(WAIT, REASON, DIGEST),
+        arguments=(WAITS, REASON, DIGEST),
     ),
     Command(
         group="approvals", name="answer", says="answer a question of an agent",

@@ -119,6 +119,24 @@ def test_a_call_is_denied_with_a_reason(studio: Live, held: Approval):
     assert state(studio, held) == ("closed", "deny")
 
 
+def test_several_calls_are_denied_and_a_refusal_stops_none_of_the_rest(
+    studio: Live, held: Approval
+):
+    done = studio.run("approvals", "deny", "wai_nothing", held["id"], "--reason", "not today")
+
+    assert done.returncode == 1
+    assert "wai_nothing: " in done.stderr
+    assert state(studio, held) == ("closed", "deny")
+
+
+def test_several_calls_have_no_digest_in_common(studio: Live, held: Approval):
+    done = studio.run("approvals", "approve", held["id"], "wai_other", "--digest", held["digest"])
+
+    assert done.returncode == 1
+    assert "Name one approval" in done.stderr
+    assert state(studio, held)[0] == "open"
+
+
 def test_the_second_decision_is_told_who_was_first(studio: Live, held: Approval):
     studio.run("approvals", "deny", held["id"])
 
