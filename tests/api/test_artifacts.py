@@ -1,8 +1,13 @@
 """Files for programs: sent, carried by messages, kept in versions, taken away in parts."""
 
+import asyncio
+from collections.abc import AsyncIterator
+
 import pytest
 
 import api_client
+from studio.api import wire
+from studio.core.rules.files import FileLimits
 from tests.api.conftest import Studio
 from tests.core.rules.test_pictures import png
 
@@ -65,6 +70,76 @@ async def test_a_form_carries_a_file_too(studio: Studio):
     answer = await studio.raw("POST", "/v1/uploads", files={"file": ("a.txt", b"hello")})
 
     assert (answer.status_code, answer.json()["name"], answer.json()["size"]) == (201, "a.txt", 5)
+
+
+class Drip:
+    """A body that counts what was drawn of it: `most` pieces, then silence or the end."""
+
+    def __init__(self, piece: bytes, most: int, *, hangs: bool = False) -> None:
+        self.piece, self.most, self.hangs, self.drawn = piece, most, hangs, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self.drawn < self.most:
+            self.drawn += 1
+            yield self.piece if self.drawn > 1 else FORM_HEAD + self.piece
+        if self.hangs:
+            await asyncio.Event().wait()
+
+
+FORM = {"Content-Type": "multipart/form-data; boundary=xx"}
+RAW = {"Content-Type": "text/plain"}
+FORM_HEAD = b'--xx\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+
+
+@pytest.mark.parametrize("headers", [FORM, RAW])
+async def test_a_file_that_does_not_end_is_refused_while_it_comes(studio: Studio, headers):
+    studio.core.runtime.limits = FileLimits(upload_bytes=100_000)
+    body = Drip(b"x" * 10_000, 1_000)
+
+    answer = await studio.raw("POST", "/v1/uploads", headers=headers, content=body)
+
+    assert answer.status_code == 413
+    assert body.drawn <= 1 + (100_000 + wire.FORM_BYTES) // 10_000
+
+
+async def test_a_form_that_says_that_it_is_too_large_is_not_read(studio: Studio):
+    studio.core.runtime.limits = FileLimits(upload_bytes=1_000)
+    body = Drip(b"x", 10)
+
+    headers = {**FORM, "Content-Length": str(1_001 + wire.FORM_BYTES)}
+    answer = await studio.raw("POST", "/v1/uploads", headers=headers, content=body)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body.too_large")
+    assert body.drawn == 0
+
+
+@pytest.mark.parametrize("headers", [FORM, RAW])
+async def test_a_file_that_stops_on_its_way_is_given_up(studio: Studio, monkeypatch, headers):
+    monkeypatch.setattr(wire, "FILE_SECONDS", 0.05)
+    body = Drip(b"x", 2, hangs=True)
+
+    answer = await studio.raw("POST", "/v1/uploads", headers=headers, content=body)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (408, "body.slow")
+
+
+@pytest.mark.parametrize(
+    "method, path, headers",
+    [
+        ("POST", "/v1/uploads", FORM),
+        ("POST", "/v1/uploads", RAW),
+        ("POST", "/v1/sessions/ses_1/artifacts", FORM),
+        ("PUT", "/v1/plugins/kit", {"Content-Type": "application/zip"}),
+        ("POST", "/v1/skills", {"Content-Type": "application/zip"}),
+    ],
+)
+async def test_who_may_not_send_a_file_sends_none_of_it(studio: Studio, method, path, headers):
+    body = Drip(b"x", 10)
+
+    answer = await studio.raw(method, path, person="charlie", headers=headers, content=body)
+
+    assert answer.status_code == 403
+    assert body.drawn == 0
 
 
 async def test_versions_are_kept_and_taken_away_in_parts(studio: Studio):

@@ -124,6 +124,24 @@ async def test_a_file_from_elsewhere_is_not_taken(studio: Studio, alice: Visitor
     assert answer.status_code == 403
 
 
+@pytest.mark.parametrize("path", ["/uploads", "/sessions", "/sessions/x/messages"])
+async def test_nothing_of_a_viewers_file_is_read(charlie: Visitor, path: str) -> None:
+    drawn = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal drawn
+        for _ in range(10):
+            drawn += 1
+            yield b"x"
+
+    kind = {"Content-Type": "multipart/form-data; boundary=xx"}
+    own = {"Sec-Fetch-Site": "same-origin", "Origin": BASE}
+    answer = await charlie.http.post(path, content=body(), headers={**kind, **own})
+
+    assert (answer.status_code, drawn) == (403, 0)
+    assert "operator" in answer.text
+
+
 async def test_a_viewer_is_offered_no_field_for_files(studio, charlie) -> None:
     session_id = await studio.story.session("Files")
 

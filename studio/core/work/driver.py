@@ -160,7 +160,7 @@ class Driver:
         await self.opening.fresh()
         offered = await self.catalog.offered(manifest.data)
         await self._list(session, offered)
-        await self._health.note(offered.servers)
+        await self._health.note(offered.servers, self.mask)
         return offered
 
     async def _list(self, session: Session, offered: Offered) -> None:

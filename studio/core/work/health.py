@@ -3,9 +3,11 @@
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from studio.core.clock import Clock
+from studio.core.masking import Mask
 from studio.core.rules.errors import Unavailable
 from studio.core.store import servers
 from studio.core.store.db import Db
@@ -26,10 +28,10 @@ class Health:
         self._db, self._clock = db, clock
         self._written: dict[str, tuple[object, int]] = {}
 
-    async def note(self, seen: Iterable[ServerSeen]) -> None:
-        """Leave word of these."""
+    async def note(self, seen: Iterable[ServerSeen], mask: Mask) -> None:
+        """Leave word of these, without secrets."""
         now = self._clock.now()
-        news = [one for one in seen if self._is_news(one, now)]
+        news = [hidden for one in seen if self._is_news(hidden := _hidden(one, mask), now)]
         if not news:
             return
         states = [_state(one, now) for one in news]
@@ -52,6 +54,14 @@ def look(catalog: LiveCatalog) -> Callable[[Any], Awaitable[Any]]:
             raise LookError("server.down", str(wrong)) from None
 
     return looking
+
+
+def _hidden(seen: ServerSeen, mask: Mask) -> ServerSeen:
+    """The same without what a server told of secrets."""
+    return replace(
+        seen, error=mask.text(seen.error), said=mask.text(seen.said),
+        tools=tuple(mask.text(name) for name in seen.tools),
+    )  # fmt: skip
 
 
 def _key(seen: ServerSeen) -> object:

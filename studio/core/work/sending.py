@@ -81,7 +81,7 @@ class Sending:
         arguments = await self.driver.value(call.arguments)
         spec = spec_for(tool, arguments) if tool is not None else None
         if tool is None or spec is None or spec.hash != call.tool_hash:
-            missing = _missing(call, offered)
+            missing = self.driver.mask.text(_missing(call, offered))
             words = (
                 f"The tool {call.tool} cannot be reached: {missing}"
                 if tool is None

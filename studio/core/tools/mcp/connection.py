@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_TOOLS, MOST_PAGES = 1_000, 100
 LONGEST_PAUSE, PATIENCE = 120.0, 2.0
 RELISTEN_SECONDS = 5.0
+LONGEST_REASON = 200
 
 
 class Down(Exception):
@@ -260,7 +261,10 @@ class Connection:
 
     def _why(self, what: str, wrong: BaseException | None) -> str:
         ended = self._ears.exit
-        reason = _reason(wrong) if ended is None else f"it ended with status {ended}"
+        reason = f"it ended with status {ended}"
+        if ended is None:
+            words = " ".join(self.server.mask.text(_reason(wrong)).split())
+            reason = words[:LONGEST_REASON].rstrip(". ")
         return f"{self.server.name}: {what}{f' ({reason})' if reason else ''}.{self.words()}"
 
 
@@ -271,7 +275,9 @@ def _seen(ready: "asyncio.Future[Client]") -> None:
 
 
 def _reason(wrong: BaseException | None) -> str:
-    """The first plain reason in an error, which may be a group of groups."""
+    """The first plain reason in an error, which may be a group of groups; a server's words in it
+    are whole, so that a secret is found in them.
+    """
     while isinstance(wrong, BaseExceptionGroup):
         wrong = wrong.exceptions[0]
     if isinstance(wrong, FileNotFoundError):
@@ -282,8 +288,7 @@ def _reason(wrong: BaseException | None) -> str:
         return "no answer in time"
     elif isinstance(wrong, asyncio.CancelledError) or wrong is None:
         return ""
-    words = " ".join(str(getattr(wrong, "message", "") or wrong).split())
-    return words[:200].rstrip(".") or type(wrong).__name__
+    return str(getattr(wrong, "message", "") or wrong).strip() or type(wrong).__name__
 
 
 async def _listed(client: "Client") -> "tuple[mcp_types.Tool, ...]":
