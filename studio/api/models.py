@@ -85,7 +85,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="choose_default_model", method="PUT", path="/default-model", call=default, gives=None,
-        status=204, body=b.NewDefaultModel,
+        status=204, body=b.NewDefaultModel, errors=(404,),
         says="Choose the model of new sessions whose agent names none.",
     ),
     Endpoint(

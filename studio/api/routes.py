@@ -75,7 +75,10 @@ def app(
 
 
 def routes(parts: Parts) -> list[Route]:
-    """One route a path; its methods share it, so that 405 can name them all."""
+    """One route a path; its methods share it, so that 405 can name them all.
+
+    Paths without a part that varies come first, so that none of them is taken for a name.
+    """
     paths: dict[str, dict[str, Endpoint[Any, Any]]] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method] = one
@@ -90,7 +93,7 @@ def routes(parts: Parts) -> list[Route]:
     return [
         *(
             Route(path, _handle(methods, parts), methods=[*methods])
-            for path, methods in paths.items()
+            for path, methods in sorted(paths.items(), key=lambda item: "{" in item[0])
         ),
         Route("/health", health.health),
         Route("/ready", ready),

@@ -46,17 +46,19 @@ def hold_a_call(client: Client) -> None:
 @pytest.mark.slow
 def test_the_api_does_what_its_document_says(studio: Live, tmp_path: Path):
     options = [
-        "--checks", "all", "--max-examples", "5", "--generation-deterministic",
+        "--checks", "all", "--max-examples", "4", "--generation-deterministic",
         "--exclude-operation-id", "revoke_key",  # it would revoke its own
         "--exclude-operation-id", "preview_server",  # it would start what it makes up
-        "--phases", "coverage,fuzzing,stateful", "--workers", "2", "--continue-on-failure",
+        "--exclude-operation-id", "put_plugin",  # it makes up no archives
+        "--exclude-operation-id", "save_skill",
+        "--phases", "coverage,fuzzing,stateful", "--workers", "1", "--continue-on-failure",
         "--no-color", "--header", f"Authorization: Bearer {studio.key}",
     ]  # fmt: skip
 
     done = subprocess.run(
         [str(Path(sys.executable).with_name("st")), "--config-file", str(CONFIG), "run",
          f"{studio.url}/v1/openapi.json", *options],
-        capture_output=True, text=True, cwd=tmp_path, timeout=180, check=False,
+        capture_output=True, text=True, cwd=tmp_path, timeout=420, check=False,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )  # fmt: skip
 
