@@ -26,11 +26,12 @@ class Values(Mapping[str, str]):
     def __init__(self, settings: Mapping[str, str], more: Iterable[tuple[str, str]] = ()) -> None:
         self._settings, self._more = dict(settings), tuple(more)
         self._secrets: dict[str, str] = {}
+        self._others: tuple[tuple[str, str], ...] = ()
         self._problems: dict[str, str] = {}
         self._past: dict[str, str] = {}  # what was replaced or removed may still come back
         self.generation = 0
         self.mask = Mask()
-        self._fill_mask(())
+        self._fill_mask()
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> "Values":
@@ -46,11 +47,14 @@ class Values(Mapping[str, str]):
         `problems` says of those that cannot be opened why; `others` are masked and have no name
         here.
         """
-        self._past |= {value: name for name, value in self._secrets.items()}
-        self._past = dict(list(self._past.items())[-MOST_PAST:])
+        before = {value: name for name, value in (*self._secrets.items(), *self._others)}
         self._secrets, self._problems = dict(secrets), dict(problems)
+        self._others = tuple(others)
+        now = {*self._secrets.values(), *(value for _, value in self._others)}
+        gone = [(value, name) for value, name in (self._past | before).items() if value not in now]
+        self._past = dict(gone[-MOST_PAST:])
         self.generation += 1
-        self._fill_mask(others)
+        self._fill_mask()
 
     def opened(self, given: Mapping[str, Any]) -> str:
         """The value of {"setting": NAME} or {"secret": NAME}; NotSet says what is missing."""
@@ -70,9 +74,9 @@ class Values(Mapping[str, str]):
                          "Secrets.")  # fmt: skip
         return self._secrets[name]
 
-    def _fill_mask(self, others: Iterable[tuple[str, str]]) -> None:
+    def _fill_mask(self) -> None:
         past = [(name, value) for value, name in self._past.items()]
-        known = [*self._secrets.items(), *self._settings.items(), *self._more, *others]
+        known = [*self._secrets.items(), *self._settings.items(), *self._more, *self._others]
         self.mask.put([*known, *past])
 
     def __getitem__(self, name: str) -> str:
