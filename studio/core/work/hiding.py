@@ -33,22 +33,24 @@ def content(mask: Mask, given: e.Content | None) -> tuple[e.Content | None, int]
 
 
 def reply(mask: Mask, given: Reply) -> tuple[Reply, int]:
-    """A model's reply without secrets: what it says, proposes and thinks, and how many there were.
+    """A model's reply without secrets: what it says, proposes and thinks, why it stopped, and how
+    many there were.
 
     State that is only for the provider is left out when there is a secret in it, as it may not be
     changed.
     """
     text, summary = mask.hide(given.text), mask.hide(given.summary)
+    stop = mask.hide(given.stop)  # the provider's own word
     calls = [_call(mask, call) for call in given.calls]
     state, lost = given.state, 0
     if state is not None and (lost := mask.hide(list(state.items)).count):
         state = None
-    total = text.count + summary.count + lost + sum(count for _, count in calls)
+    total = text.count + summary.count + stop.count + lost + sum(count for _, count in calls)
     if not total:
         return given, 0
     hidden = replace(
-        given, text=text.value, summary=summary.value, calls=tuple(call for call, _ in calls),
-        state=state,
+        given, text=text.value, summary=summary.value, stop=stop.value,
+        calls=tuple(call for call, _ in calls), state=state,
     )  # fmt: skip
     return hidden, total
 

@@ -61,7 +61,7 @@ class Leaky:
             for piece in pieces(words):
                 yield TextDelta(text=piece)
                 await asyncio.sleep(0.003)
-            yield Reply(text=words)
+            yield Reply(text=words, stop=words)
         elif asked.text == "fail":
             raise ProviderError(
                 "model.refused", "No.", permanent=True, words=" ".join(told("fail"))
