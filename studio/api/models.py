@@ -71,7 +71,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="save_provider", method="PUT", path="/models/{name}", call=save, gives=None,
         status=204, body=b.NewProvider, errors=(503,),
-        says="Save a provider; without a key it keeps the one it has.",
+        says="Save a provider; without a key it keeps its own, at the same address.",
     ),
     Endpoint(
         name="remove_provider", method="DELETE", path="/models/{name}", call=remove, gives=None,

@@ -62,3 +62,13 @@ async def test_only_admins_change_them_and_all_may_read(studio: Studio):
 
     assert [error.status for error in refusals] == [403] * 4
     assert (await bob.models.list())["items"] == []
+
+
+async def test_a_key_does_not_follow_a_changed_address(studio: Studio):
+    alice = studio.client("alice")
+    await alice.models.save("house", kind="anthropic", models=["one"], key=KEY)
+
+    error = await refusal(alice.models.save("house", kind="openai", models=["one"]))
+
+    assert (error.status, error.code) == (422, "provider.key_moved")
+    assert "Give it again" in error.fields["key"]

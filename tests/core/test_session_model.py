@@ -159,3 +159,22 @@ async def ended(core: Core, probe_id: str):
             if probe.is_over:
                 return probe
             await growth.get()
+
+
+@pytest.mark.parametrize("change", [{"base_url": "http://127.0.0.1:9/v1"}, {"kind": "openai"}])
+async def test_a_key_does_not_follow_a_changed_address(core, standin, change):
+    await save(core, standin)
+    moved = {"name": "house", "kind": "chat", "base_url": standin.url, "models": ["m"], **change}
+
+    with pytest.raises(Invalid) as refused:
+        await core.runtime.save_provider(ALICE, moved)
+
+    assert (refused.value.code, list(refused.value.fields)) == ("provider.key_moved", ["key"])
+    (kept,) = (await core.parts.reader.models(ALICE)).providers
+    assert (kept.saved.kind, kept.saved.base_url) == ("chat", standin.url)
+    await core.runtime.save_provider(ALICE, moved, KEY)
+    await core.runtime.save_provider(ALICE, {**moved, "models": ["m", "n"]})
+    await core.runtime.save_provider(ALICE, {**moved, "base_url": standin.url + "/other"}, "")
+    (saved,) = (await core.parts.reader.models(ALICE)).providers
+    assert (saved.saved.base_url, saved.has_key) == (standin.url + "/other", False)
+    await core.runtime.save_provider(ALICE, moved)

@@ -110,3 +110,19 @@ async def test_operators_change_no_models(studio: Studio, alice: Visitor, ada: V
     ]
 
     assert [answer.status_code for answer in answers] == [403] * 4
+
+
+async def test_a_changed_address_wants_its_key_again_and_keeps_what_was_typed(
+    studio: Studio, ada: Visitor
+) -> None:
+    await ada.post("/models", GIVEN)
+    form = (await ada.open("/models?edit=house")).form("/models")
+
+    answer = await ada.press(form, base_url="https://elsewhere.example/v1")
+
+    again = html.read(answer.text).form("/models")
+    assert answer.status_code == 422
+    assert again.fields()["base_url"] == "https://elsewhere.example/v1"
+    assert "The key was given for another address" in html.read(answer.text).text
+    (provider,) = (await studio.reader.models(ada.person)).providers
+    assert provider.saved.base_url == ""

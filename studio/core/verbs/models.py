@@ -20,7 +20,8 @@ class ModelVerbs(ProbeVerbs):
     async def save_provider(self, person: Person, value: Any, key: str | None = None) -> None:
         """Save a provider under its name. `key` replaces its key; None keeps it, "" takes it away.
 
-        The key is sealed and never given back.
+        The key is sealed and never given back. Invalid (`provider.key_moved`) when it is to be kept
+        for another kind or address than it was given for.
         """
         access.needs(person, "admin", "save a provider")
         given = saved.parse(value)
@@ -38,7 +39,9 @@ class ModelVerbs(ProbeVerbs):
                         owner=saved.OWNER, name=given.name, version=version, by=person.id
                     )
                 )  # fmt: skip
-            elif key is not None and version is not None:
+            elif key is None and before is not None and version is not None:
+                _check_place(before.saved, given)
+            elif version is not None:
                 facts.append(_dropped(conn, given.name, version, person))
                 version = None
             return [
@@ -127,6 +130,13 @@ def _found(conn: sa.Connection, name: str) -> providers.ProviderRow:
 def _dropped(conn: sa.Connection, name: str, version: int, person: Person) -> e.SecretRemoved:
     secrets.drop(conn, saved.OWNER, name)
     return e.SecretRemoved(owner=saved.OWNER, name=name, version=version, by=person.id)
+
+
+def _check_place(before: saved.Saved, given: saved.Saved) -> None:
+    """A key goes only where it was given for: whoever changes that gives it again."""
+    if (before.kind, before.base_url) != (given.kind, given.base_url):
+        words = "The key was given for another address. Give it again, or take it away."
+        raise Invalid(words, fields={"key": words}, code="provider.key_moved")
 
 
 def _check_key(key: str) -> None:
