@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import socket
 import sys
 import threading
@@ -147,7 +148,9 @@ def run_broken(mode: str) -> None:
         sys.exit(7)
     for line in sys.stdin.buffer:
         message = json.loads(line)
-        if mode == "garbage":
+        if mode in ("tells", "tells_late") and "id" in message:
+            sys.stdout.write(json.dumps(_indiscreet(message, late=mode == "tells_late")) + "\n")
+        elif mode == "garbage":
             sys.stdout.write("Welcome to my server!\n")
         elif mode == "old" and "id" in message:
             told = {"protocolVersion": "1999-01-01", "capabilities": {},
@@ -155,6 +158,16 @@ def run_broken(mode: str) -> None:
             answer = {"jsonrpc": "2.0", "id": message["id"], "result": told}
             sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+
+
+def _indiscreet(message: dict[str, Any], *, late: bool) -> dict[str, Any]:
+    """An error with the environment's TOKEN in it, at once or when the tools are listed."""
+    if late and message["method"] == "initialize":
+        told = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "tells", "version": "0"}}  # fmt: skip
+        return {"jsonrpc": "2.0", "id": message["id"], "result": told}
+    words = f"{'x' * 160} bad token: {os.environ.get('TOKEN')} {'y' * 300}"
+    return {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32050, "message": words}}
 
 
 async def run_sdk() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from studio.core.masking import MaskedFormatter
 from studio.core.providers.provider import (
     ProposedCall,
@@ -20,11 +22,14 @@ from studio.core.providers.provider import (
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import events as e
 from studio.core.store import raw, tables
-from studio.core.tools.tool import Kit, Result, ResultFile, ToolError
+from studio.core.tools.catalog import LiveCatalog
+from studio.core.tools.plugins import Plugins
+from studio.core.tools.tool import Gap, Kit, Offered, Result, ResultFile, ServerSeen, ToolError
 from studio.core.tools.values import Values
 from studio.core.work.opening import Opening
 from studio.core.worker import Worker
 from tests.core.conftest import ALICE, BOB, Core
+from tests.core.work.test_health import server
 from tests.fakes import tool
 
 FORMS = {
@@ -206,3 +211,64 @@ async def test_no_secret_is_in_any_sink(core: Core) -> None:
     assert leaks("".join(pushed)) == []
     assert leaks("\n".join(log.lines)) == []
     assert "[masked: CANARY_8]" in api
+
+
+@pytest.mark.parametrize("mode", ["tells", "tells_late"])
+async def test_a_server_that_tells_its_secret_in_an_error_is_masked(
+    mode: str, tmp_path: Path
+) -> None:
+    catalog = LiveCatalog(Plugins([]), SECRETS, frozenset(), tmp_path)
+    entry = server("s", mode)
+    entry["env"]["TOKEN"] = {"setting": "CANARY_7"}
+    try:
+        offered = await catalog.offered({"servers": [entry]})
+    finally:
+        await catalog.close()
+
+    (gap,) = offered.gaps
+    (seen,) = offered.servers
+    assert "bad token: [masked: " in gap.message
+    assert leaks(gap.message + seen.error) == []
+    assert len(gap.message) < 400
+
+
+async def test_what_is_told_of_servers_and_gaps_is_masked_again(core: Core) -> None:
+    for name, value_of in SECRETS.items():
+        await core.runtime.set_secret(ALICE, name, value_of)
+    every = " ".join(make(secret) for secret in SECRETS.values() for make in FORMS.values())
+    seen = ServerSeen(id="s", name="s", transport="stdio", destination="s", error=every,
+                      said=every, tools=(SECRETS["CANARY_3"],))  # fmt: skip
+    core.offer(tool("pay"))
+
+    class Telling:
+        async def offered(self, manifest: Any) -> Offered:
+            found = await core.catalog.offered(manifest)
+            return Offered(tools=found.tools, gaps=found.gaps, servers=(seen,))
+
+        async def prepare(self) -> None: ...
+
+        async def close(self) -> None: ...
+
+    parts_, values = core.parts, Values({})
+    worker = Worker(
+        db=parts_.db, journal=parts_.journal, feed=parts_.feed, shelf=Shelf({}),
+        catalog=Telling(), clock=core.clock, name="one",
+        opening=Opening(db=parts_.db, feed=parts_.feed, clock=core.clock, values=values,
+                        seals=parts_.seals),
+    )  # fmt: skip
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(worker.run())
+        session_id = await core.start("call pay {}")
+        session = await core.held(session_id)
+        (wait,) = session.turn.open_waits()
+        card = await parts_.reader.wait(ALICE, wait.id)
+        del core.catalog.tools["pay"]
+        core.catalog.gaps = (Gap(source="fake", message=every),)
+        await core.runtime.decide(ALICE, wait.id, "approve", digest=card.wait.digest)
+        await core.over(session_id)
+        running.cancel()
+
+    failed = [f.event for f in await core.facts(session_id) if isinstance(f.event, e.CallFailed)]
+    assert [event.code for event in failed] == ["tool.missing"]
+    assert "[masked: CANARY_" in failed[0].message
+    assert leaks(await dump(core)) == []
