@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from studio.api import answers as a
 from studio.api import bodies as b
+from studio.api import wire
 from studio.api.endpoint import Answer, Ask, Endpoint
 from studio.api.errors import HEADERS, Problem
 from studio.core.rules import ranges
@@ -76,11 +77,16 @@ async def download(ask: Ask[b.VersionQuery, b.NoBody]) -> Response:
 
 @asynccontextmanager
 async def _sent(ask: Ask[Any, Any]) -> AsyncIterator[Sent]:
-    """The file of a request: its body as it is, or the field `file` of a multipart form."""
+    """The file of a request: its body as it is, or the field `file` of a multipart form.
+
+    A form is kept on disk before any of it is looked at, so the whole body has its bound here.
+    """
     kind = ask.request.headers.get("content-type", "")
+    most = ask.runtime.limits.upload_bytes + wire.FORM_BYTES
+    request = wire.bounded(ask.request, most, wire.FILE_SECONDS)
     try:
         if kind.startswith("multipart/form-data"):
-            async with ask.request.form(max_files=1, max_fields=10) as form:
+            async with request.form(max_files=1, max_fields=10) as form:
                 item = form.get("file")
                 if not isinstance(item, UploadFile):
                     words = "Send the file as the field `file`."
@@ -88,7 +94,7 @@ async def _sent(ask: Ask[Any, Any]) -> AsyncIterator[Sent]:
                 name = ask.query.name or item.filename or "file"
                 yield name, item.content_type or "", _chunks(item)
         else:
-            yield ask.query.name or "file", kind, ask.request.stream()
+            yield ask.query.name or "file", kind, request.stream()
     except ClientDisconnect:
         raise Problem(400, "body.cut", "The connection ended before the body did.") from None
 
@@ -101,12 +107,13 @@ async def _chunks(item: UploadFile) -> AsyncIterator[bytes]:
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="upload_file", method="POST", path="/uploads", call=upload, gives=a.Upload,
-        status=201, query=b.UploadQuery, takes_file=True,
+        status=201, query=b.UploadQuery, takes_file=True, needs=("operator", "send a file"),
         says="Send a file for a message, as it is or as a multipart form with the field `file`.",
     ),
     Endpoint(
         name="save_artifact", method="POST", path="/sessions/{id}/artifacts", call=save,
         gives=a.SavedArtifact, status=201, query=b.ArtifactQuery, takes_file=True, keyed=True,
+        needs=("operator", "save an artifact"),
         says="Keep a file with a session: a new artifact, or a new version of one.",
     ),
     Endpoint(

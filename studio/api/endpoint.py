@@ -17,7 +17,8 @@ from studio.api import auth, shapes, wire
 from studio.api.bodies import NoBody, NoQuery
 from studio.api.errors import Problem, json_response
 from studio.core.reader import Reader
-from studio.core.rules.access import Person
+from studio.core.rules import access
+from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Invalid, NotFound
 from studio.core.runtime import Runtime
 
@@ -92,7 +93,8 @@ class Endpoint(Generic[Q, B]):
     `free_body` hands over any JSON object, `raw` the bytes of a body of that kind. `keyed`
     endpoints remember an Idempotency-Key; `match`
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
-    carry an ETag. One that `takes_file` reads the body itself, one that `gives_file` answers with
+    carry an ETag. `needs` is a role and what it is for, asked for before a large body is read; the
+    verb asks again. One that `takes_file` reads the body itself, one that `gives_file` answers with
     bytes. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
 
@@ -113,6 +115,7 @@ class Endpoint(Generic[Q, B]):
     match_required: bool = False
     tagged: bool = False
     streams: bool = False
+    needs: tuple[Role, str] | None = None
     takes_file: bool = False
     gives_file: bool = False
     errors: tuple[int, ...] = ()
@@ -126,6 +129,8 @@ async def carry(endpoint: Endpoint[Any, Any], parts: Parts, request: Request) ->
     parts.gate.pass_one(person)
     if not endpoint.gives_file:
         _check_accepts(request, endpoint)
+    if endpoint.needs:
+        access.needs(person, *endpoint.needs)
     ask: Ask[Any, Any] = Ask(
         person=person,
         parts=parts,

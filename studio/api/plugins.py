@@ -120,6 +120,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="put_plugin", method="PUT", path="/plugins/{name}", call=put, gives=a.PluginPlan,
         query=b.SaveQuery, body=bytes, raw=ZIP, match=REVISION, tagged=True, errors=(201, 409),
+        needs=("admin", "install a plugin"),
         says="Put a plugin here from a zip archive, or plan to.",
     ),
     Endpoint(
@@ -128,7 +129,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="save_skill", method="POST", path="/skills", call=save_skill, gives=a.SkillSaved,
-        query=b.SaveQuery, body=bytes, raw=ZIP, errors=(201,),
+        query=b.SaveQuery, body=bytes, raw=ZIP, errors=(201,), needs=("admin", "save a skill"),
         says="Save a skill from a zip archive by its content.",
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
 
 from studio.api.errors import Problem
 from studio.core.rules.errors import Invalid, TooLarge
@@ -20,6 +21,8 @@ BODY_BYTES = 2 * 1024 * 1024  # a message of 1 MiB, and room for what JSON escap
 BODY_SECONDS = 30.0
 RAW_BYTES = 60 * 1024 * 1024  # of an archive, which says by itself what it may hold
 RAW_SECONDS = 300.0
+FORM_BYTES = 64 * 1024  # of a multipart form, around the one file that it carries
+FILE_SECONDS = 600.0
 LEVELS = 64
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
 TAG = re.compile(r'"([\x21\x23-\x7e]*)"')
@@ -44,6 +47,34 @@ async def raw_body(request: Request, kind: str) -> bytes:
     if headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
         raise Problem(415, "body.other_kind", f"Send the body as Content-Type: {kind}.")
     return await _read(request, most=RAW_BYTES, seconds=RAW_SECONDS)
+
+
+def bounded(request: Request, most: int, seconds: float) -> Request:
+    """The same request; its body is refused while it arrives, whoever reads it and however.
+
+    TooLarge over `most` bytes, or at once when it says that it is; Problem 408 when it is not here
+    within `seconds` from now.
+    """
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and (len(length) > 15 or int(length) > most):
+        raise _too_large(most)
+    until, taken = asyncio.get_running_loop().time() + seconds, 0
+
+    async def receive() -> Message:
+        nonlocal taken
+        try:
+            async with asyncio.timeout_at(until):
+                message = await request.receive()
+        except TimeoutError:
+            raise Problem(
+                408, "body.slow", f"The body did not arrive within {seconds:.0f} seconds."
+            ) from None
+        taken += len(message.get("body", b""))
+        if taken > most:
+            raise _too_large(most)
+        return message
+
+    return Request(request.scope, receive)
 
 
 def decode(data: bytes) -> Any:
@@ -135,20 +166,10 @@ def _check_kind(request: Request, *, required: bool) -> None:
 async def _read(
     request: Request, *, most: int = BODY_BYTES, seconds: float = BODY_SECONDS
 ) -> bytes:
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > 15 or int(length) > most):
-        raise _too_large(most)
     kept = bytearray()
     try:
-        async with asyncio.timeout(seconds):
-            async for chunk in request.stream():
-                kept += chunk
-                if len(kept) > most:
-                    raise _too_large(most)
-    except TimeoutError:
-        raise Problem(
-            408, "body.slow", f"The body did not arrive within {seconds:.0f} seconds."
-        ) from None
+        async for chunk in bounded(request, most, seconds).stream():
+            kept += chunk
     except ClientDisconnect:
         raise Problem(400, "body.cut", "The connection ended before the body did.") from None
     return bytes(kept)

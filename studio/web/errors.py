@@ -119,7 +119,7 @@ async def _answer(
     view = ErrorView(
         frame=await _frame(request, title, code), status=code, title=title, message=message,
         fields=fields, sign_in=code == 401,
-        typed=() if is_swap or code == 413 else await _typed(request),
+        typed=() if is_swap or code == 413 else await _typed(request, code),
     )  # fmt: skip
     if is_swap:
         return notice(request, view)
@@ -136,10 +136,12 @@ def _is_swap(request: Request) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
-async def _typed(request: Request) -> tuple[tuple[str, str], ...]:
+async def _typed(request: Request, code: int) -> tuple[tuple[str, str], ...]:
     """What a person wrote into the form that was refused, to be copied from the page."""
-    if request.method != "POST":
-        return ()
+    length = request.headers.get("content-length", "")
+    is_small = length.isdecimal() and int(length) <= WRITING_BYTES
+    if request.method != "POST" or (code in (401, 403) and not is_small):
+        return ()  # who may not send it makes us read no more than a page's worth
     try:
         form = await request.form(max_files=0, max_part_size=WRITING_BYTES)
     except (HTTPException, e.StudioError, ClientDisconnect):

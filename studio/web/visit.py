@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from studio.core.reader import Reader
-from studio.core.rules.access import RANK, Person
+from studio.core.rules.access import RANK, Person, needs
 from studio.core.rules.files import PARTS
 from studio.core.runtime import Runtime
 
@@ -46,7 +46,12 @@ def is_swap(request: Request) -> bool:
 
 
 async def typed(request: Request) -> FormData:
-    """The form as it was sent, with its files; the middleware has bounded its size."""
+    """The form as it was sent, with its files; the middleware has bounded its size.
+
+    A form that may carry files is kept on disk, so only those who may send them are read. Denied.
+    """
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
+        needs(person(request), "operator", "send a file")
     return await request.form(max_files=PARTS, max_fields=2_000, max_part_size=WRITING_BYTES)
 
 

@@ -78,9 +78,8 @@ async def picture(request: Request) -> Response:
 
 async def take(request: Request) -> Response:
     """POST /uploads: one file for a message that is being written; a script asks."""
-    form = await typed(request)
-    item = form.get("file")
     try:
+        item = (await typed(request)).get("file")
         if not isinstance(item, UploadFile):
             raise Invalid("There is no file in this request.", code="file.missing")
         done = await attachments.take(request, item)
