@@ -23,7 +23,10 @@ OBJECT = {"type": "object"}
 
 
 class Plain:
-    """Answers JSON-RPC of 2025-11-25. `send` takes a message, or bytes as they are."""
+    """Answers JSON-RPC of 2025-11-25. `send` takes a message, or bytes as they are.
+
+    `about` describes tools by their names; one that is "gone" is not listed.
+    """
 
     TOOLS = (
         "echo dies hangs noise garbage huge deep nan shapeless wrong_id error refuses twice change"
@@ -32,7 +35,7 @@ class Plain:
 
     def __init__(self, send: Callable[[Any], None], calls: Path | None = None) -> None:
         self._send, self._calls = send, calls
-        self._extra = 0
+        self._extra, self.about = 0, dict[str, str]()
 
     def take(self, message: dict[str, Any]) -> None:
         """Take one message of the client."""
@@ -46,7 +49,11 @@ class Plain:
             self._answer(message, told)
         elif method == "tools/list":
             names = [*self.TOOLS, *(f"extra{number}" for number in range(self._extra))]
-            tools = [{"name": name, "inputSchema": OBJECT} for name in names]
+            tools = [
+                {"name": name, "inputSchema": OBJECT, "description": self.about.get(name, "")}
+                for name in names
+                if self.about.get(name) != "gone"
+            ]
             self._answer(message, {"tools": tools})
         elif method == "tools/call":
             self._note({"tool": params.get("name"), "meta": params.get("_meta")})
@@ -159,7 +166,7 @@ class Plain:
 
 
 def run_plain() -> None:
-    """The hand-made server over standard input and output."""
+    """The hand-made server over standard input and output; the file ABOUT describes its tools."""
     calls = os.environ.get("CALLS")
 
     def send(message: Any) -> None:
@@ -168,6 +175,9 @@ def run_plain() -> None:
         sys.stdout.buffer.flush()
 
     server = Plain(send, Path(calls) if calls else None)
+    about = Path(os.environ.get("ABOUT", ""))
+    if about.is_file():
+        server.about = json.loads(about.read_text())
     for line in sys.stdin.buffer:
         server.take(json.loads(line))
 
@@ -178,7 +188,7 @@ class PlainHttp:
     def __init__(self, calls: Path | None = None) -> None:
         self.url, self.tokens = "", set[str]()
         self.asked: list[Asked] = []
-        self.session = "session-1"
+        self.session, self.about = "session-1", dict[str, str]()
         self._calls = calls
 
     async def handle(self, asked: Asked, talk: Talk) -> None:
@@ -214,7 +224,9 @@ class PlainHttp:
                 await talk.answer(b"<h1>no</h1>", status, content_type="text/html")
             case _:
                 sent = list[Any]()
-                Plain(sent.append, self._calls).take(message)
+                plain = Plain(sent.append, self._calls)
+                plain.about = self.about
+                plain.take(message)
                 body = json.dumps(sent[-1]).encode()
                 await talk.answer(
                     body, content_type="application/json", mcp_session_id=self.session

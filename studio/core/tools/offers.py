@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from studio.core import schemas
@@ -57,7 +57,7 @@ class Names:
             gaps.append(Gap(source=source.name, message=f"{place} is left out: {words}"))
             return
         spec = spec_of(entry, name, source, connection, given)
-        self.tools[name] = McpTool(spec, entry.name, connection)
+        self.tools[name] = McpTool(spec, entry.name, connection, hash_in(entry.name, source, given))
         short = plain(entry.name)
         if name != short:
             words = f"{place} is called {name} here, because {self._holder(short)} has that name."
@@ -139,6 +139,18 @@ def spec_of(
         timeout=float(given.get("timeout", connection.server.timeout)),
         secrets=source.secrets,
     )
+
+
+def hash_in(
+    name: str, source: Source, given: Mapping[str, Any]
+) -> Callable[[Iterable[Any]], str | None]:
+    """What finds a server's tool by its own name in a list, and gives its hash as in its spec."""
+
+    def found(listed: Iterable[Any]) -> str | None:
+        entry = next((entry for entry in listed if entry.name == name), None)
+        return None if entry is None else definition_hash(entry, given, source.hash)
+
+    return found
 
 
 def definition_hash(entry: Any, given: Mapping[str, Any], plugin: str = "") -> str:

@@ -44,7 +44,8 @@ class Kit:
     """All a tool is handed beside its arguments.
 
     `key` is the idempotency key (64 hex), `deadline` a monotonic time in seconds, `progress` takes
-    (done, total or None, words) and may be called at any time.
+    (done, total or None, words) and may be called at any time. `held` says that the call waited for
+    a person since the tool was shown, perhaps for long.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Kit:
     effect_id: str
     traceparent: str | None = None
     progress: Callable[[float, float | None, str], None] = field(default=lambda a, b, c: None)
+    held: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

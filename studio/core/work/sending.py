@@ -66,7 +66,7 @@ class Sending:
             fact = started.get(item.send.effect_id)
             if fact is not None and item.tool is not None:
                 hold.running[fact.effect_id] = hold.out.create_task(
-                    self._perform(hold, fact, item.tool, item.arguments)
+                    self._perform(hold, fact, item.tool, item)
                 )
         return done.session
 
@@ -99,13 +99,14 @@ class Sending:
         return _Prepared(send=send, call=call, tool=tool, arguments=arguments, digest=digest)
 
     async def _perform(
-        self, hold: Hold, started: e.CallStarted, tool: Tool, arguments: Any
+        self, hold: Hold, started: e.CallStarted, tool: Tool, item: "_Prepared"
     ) -> None:
         """One send: through the gate, to the tool, and its outcome into the journal."""
         said = self.driver.mask.running()
         kit = Kit(
             key=started.key, deadline=self.driver.clock.monotonic() + tool.spec.timeout,
             session_id=hold.lease.session_id, effect_id=started.effect_id,
+            held=item.call.waits > 0,
             traceparent=Names(self.driver.trace_key, started.turn_id).parent(
                 f"{started.effect_id} {started.send}"
             ),
@@ -121,7 +122,7 @@ class Sending:
             else:
                 used = tool.spec.secrets
                 await self.driver.opening.used(used, tool.spec.name, started.effect_id)
-                came = hiding.outcome(self.driver.mask, await self._call(tool, arguments, kit))
+                came = hiding.outcome(self.driver.mask, await self._call(tool, item.arguments, kit))
             fault("call.before_outcome")
             placed = Placed(came)
             await self.driver.commit(

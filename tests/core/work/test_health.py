@@ -1,7 +1,7 @@
 """How servers are is left for the pages; a tool that changed under a held call is not called."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from studio.core.tools.plugins import Plugins
 from studio.core.work import health
 from tests.core.conftest import AGENT, ALICE, CHARLIE, Core
 from tests.core.work.test_probing import until
+from tests.standins.mcp_plain import plain_http
 
 ROOT = Path(__file__).parents[3]
 STAND_IN = ["${python}", "-m", "tests.standins.mcp_server", "--mode"]
@@ -156,3 +157,42 @@ async def test_a_tool_that_changed_under_a_held_call_is_not_called(
     assert calls.read_text().split() == ["turn"]
     failed = [f.event for f in await core.facts(session_id) if f.event.TYPE == "call.failed"]
     assert [event.code for event in failed] == ["tool.changed"]
+
+
+async def held_and_approved(core: Core, meanwhile: Callable[[], object]) -> list[str]:
+    """The codes of what failed, when something happened between the hold and the approval."""
+    async with core.working():
+        session_id = await core.start("call echo {}")
+        session = await core.held(session_id)
+        (wait,) = session.turn.open_waits()
+        card = await core.parts.reader.wait(ALICE, wait.id)
+        meanwhile()
+        await core.runtime.decide(ALICE, wait.id, "approve", digest=card.wait.digest)
+        await core.over(session_id)
+    failed = [f.event for f in await core.facts(session_id) if f.event.TYPE == "call.failed"]
+    return [event.code for event in failed]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_server_that_was_deployed_anew_under_a_held_call_is_not_called(
+    core: Core, tmp_path: Path, *, ends: bool
+) -> None:
+    calls = tmp_path / "calls"
+    with plain_http(calls) as plain:
+        place = plain.url.removeprefix("http://").partition("/")[0]
+        catalog = LiveCatalog(Plugins([]), {}, frozenset({place}), tmp_path)
+        core.catalog = catalog  # type: ignore[assignment]
+        entry = {"name": "m", "transport": "http", "url": plain.url}
+        await core.runtime.save_agent(ALICE, {**AGENT, "servers": [entry]})
+        rules = [{"effect": "ask", "tool": "echo"}]
+        await core.runtime.save_policy(ALICE, rules, expect=0)
+
+        def deployed() -> None:
+            plain.about = {"echo": "Something else."}
+            plain.session = "session-2" if ends else plain.session
+
+        codes = await held_and_approved(core, deployed)
+        await catalog.close()
+
+    assert codes == ["tool.changed"]
+    assert not calls.exists()

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from studio.core import schemas
@@ -18,11 +18,18 @@ KEY_META = "studio/idempotency-key"
 
 
 class McpTool:
-    """One tool of a server. `name` is the server's own name for it."""
+    """One tool of a server. `name` is the server's own name for it.
 
-    def __init__(self, spec: ToolSpec, name: str, connection: Connection) -> None:
+    `hash_in` gives the hash of its definition in a list of the server's tools, None when it is not
+    there: what is called is what was offered, also by a server that was started again meanwhile.
+    """
+
+    def __init__(
+        self, spec: ToolSpec, name: str, connection: Connection,
+        hash_in: "Callable[[Iterable[mcp_types.Tool]], str | None]",
+    ) -> None:  # fmt: skip
         self.spec = spec
-        self._name, self._connection = name, connection
+        self._name, self._connection, self._hash_in = name, connection, hash_in
 
     async def call(self, arguments: Any, kit: Kit) -> Result:
         """Call it once; a server that has forgotten us is asked again, for it ran nothing."""
@@ -46,7 +53,8 @@ class McpTool:
         self._connection.busy += 1
         try:
             async with asyncio.timeout(min(self.spec.timeout, kit.deadline - time.monotonic())):
-                client = await self._connection.client()
+                client, listed = await self._connection.offering(anew=kit.held)
+                self._compare(listed)
                 begun = True
                 answer = await self._send(client, arguments, kit)
         except Down as wrong:
@@ -69,6 +77,19 @@ class McpTool:
             self._connection.busy -= 1
         self._connection.well()
         return answer
+
+    def _compare(self, listed: "Iterable[mcp_types.Tool]") -> None:
+        """Raise ToolError unless the server still offers the tool as it was shown."""
+        now = self._hash_in(listed)
+        if now == self.spec.hash:
+            return
+        what = "is no longer offered by" if now is None else "was changed by"
+        raise ToolError(
+            "tool.changed",
+            f"The tool {self.spec.name} {what} its server {self._connection.server.name} since "
+            "this call was proposed, so it was not sent. Ask the agent again.",
+            settled=True,
+        )
 
     async def _send(
         self, client: "Client", arguments: dict[str, Any], kit: Kit

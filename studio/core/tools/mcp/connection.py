@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from studio.core.masking import Mask
 from studio.core.network.resolver import Rules
+from studio.core.tools.mcp.errors import SESSION_ENDED
 from studio.core.tools.mcp.stdio import Ears, Launch, stdio
 from studio.core.tools.mcp.watcher import Watcher
 
@@ -88,16 +89,30 @@ class Connection:
 
     async def tools(self) -> "tuple[mcp_types.Tool, ...]":
         """The tools it offers now; Down when it cannot be reached."""
-        async with self._listing:
-            client = await self.client()
-            if self._tools is None:
-                begun = time.monotonic()
-                self._tools = await self._list(client)
-                self.listed, self.latency = time.monotonic(), time.monotonic() - begun
-                self.generation += 1
-            return self._tools
+        return (await self.offering())[1]
 
-    async def _list(self, client: "Client") -> "tuple[mcp_types.Tool, ...]":
+    async def offering(self, *, anew: bool = False) -> "tuple[Client, tuple[mcp_types.Tool, ...]]":
+        """A client and the tools that this very connection offers; `anew` lists them in any case.
+
+        A server that has forgotten us is connected to again. Down says why there is nothing.
+        """
+        async with self._listing:
+            for last in (False, True):
+                client = await self.client()
+                if self._tools is not None and not anew:
+                    return client, self._tools
+                begun = time.monotonic()
+                if (found := await self._list(client, again=not last)) is not None:
+                    self.listed, self.latency = time.monotonic(), time.monotonic() - begun
+                    if found != self._tools:
+                        self._tools = found
+                        self.generation += 1
+                    return client, found
+                self.drop()
+            raise AssertionError("the last try lists or raises")
+
+    async def _list(self, client: "Client", *, again: bool) -> "tuple[mcp_types.Tool, ...] | None":
+        """The tools, or None when the server has forgotten us and may be asked again."""
         from mcp.shared.exceptions import MCPError
         from pydantic import ValidationError
 
@@ -105,6 +120,8 @@ class Connection:
             async with asyncio.timeout(self.server.timeout):
                 return await _listed(client)
         except (MCPError, ValidationError, RuntimeError, TimeoutError) as wrong:
+            if again and isinstance(wrong, MCPError) and wrong.code == SESSION_ENDED:
+                return None
             raise Down(self._why("its tools could not be listed", wrong)) from None
 
     async def client(self) -> "Client":

@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,53 @@ async def test_a_server_that_forgot_us_is_asked_again(web, plain, calls):
     plain.session = "session-2"
 
     result = await call(web, "echo", {"a": 1})
+
+    assert result.value == {"echo": {"a": 1}}
+    assert [line["tool"] for line in lines(calls)] == ["echo"]
+
+
+@pytest.mark.parametrize("about,words", [("New.", "was changed by"), ("gone", "is no longer")])
+async def test_a_tool_that_changed_with_a_session_that_ended_is_not_called(
+    web, plain, calls, about, words
+):
+    plain.session, plain.about = "session-2", {"echo": about}
+
+    error = await failure(web, "echo", {"a": 1})
+
+    assert (error.code, error.settled, error.maybe_ran) == ("tool.changed", True, False)
+    assert words in error.message
+    assert "not sent" in error.message
+    assert lines(calls) == []
+
+
+async def test_a_tool_that_changed_with_a_restart_is_not_called(offered, calls, tmp_path):
+    about = tmp_path / "about.json"
+    found = await offered(described_stdio("plain", CALLS=str(calls), ABOUT=str(about)))
+    await failure(found, "dies")
+    about.write_text(json.dumps({"echo": "Something else."}))
+
+    error = await failure(found, "echo")
+    again = await call(found, "noise")
+
+    assert (error.code, error.settled) == ("tool.changed", True)
+    assert again.text == "after the noise"
+    assert [line["tool"] for line in lines(calls)] == ["dies", "noise"]
+
+
+async def test_a_tool_that_changed_while_its_call_was_held_is_not_called(web, plain, calls):
+    plain.about = {"echo": "New."}
+
+    with pytest.raises(ToolError) as caught:
+        await web.tools["echo"].call({}, replace(kit(), held=True))
+
+    assert caught.value.code == "tool.changed"
+    assert lines(calls) == []
+
+
+async def test_a_held_call_of_a_server_that_forgot_us_is_sent(web, plain, calls):
+    plain.session = "session-2"
+
+    result = await web.tools["echo"].call({"a": 1}, replace(kit(), held=True))
 
     assert result.value == {"echo": {"a": 1}}
     assert [line["tool"] for line in lines(calls)] == ["echo"]
