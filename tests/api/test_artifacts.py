@@ -51,6 +51,32 @@ async def test_parts_that_cannot_be_sent_are_named(studio: Studio):
     assert "No model reads" in part["reason"]
 
 
+async def test_a_file_named_twice_is_refused(studio: Studio):
+    upload = await studio.client("bob").artifacts.upload(b"hello", name="a.txt")
+    part = {"type": "file", "uploadId": upload["id"]}
+
+    answer = await studio.raw(
+        "POST", f"/v1/sessions/{await studio.session()}/messages", json={"parts": [part, part]}
+    )
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (422, "file.twice")
+    assert error["details"]["fields"] == {"files.1": "“a.txt” is attached twice."}
+
+
+async def test_a_type_that_is_none_is_not_given_back(studio: Studio):
+    bob, session_id = studio.client("bob"), await studio.session()
+    head = b'Content-Disposition: form-data; name="file"; filename="a"\r\n'
+    body = b"--xx\r\n" + head + "Content-Type: text/日本\r\n\r\nhello\r\n--xx--\r\n".encode()
+
+    saved = await studio.raw(
+        "POST", f"/v1/sessions/{session_id}/artifacts", headers=FORM, content=body
+    )
+
+    found = await bob.artifacts.show(saved.json()["artifact_id"])
+    assert found["artifact"]["media"] == "text/plain"
+
+
 @pytest.mark.parametrize("body", [{}, {"text": "x", "parts": [{"type": "text", "text": "x"}]}])
 async def test_a_message_is_told_in_one_way(studio: Studio, body):
     answer = await studio.raw("POST", f"/v1/sessions/{await studio.session()}/messages", json=body)

@@ -286,6 +286,17 @@ async def test_the_same_message_sent_twice_is_one_turn(core: Core) -> None:
     assert (await core.types(session_id)).count("artifact.saved") == 1
 
 
+async def test_what_is_attached_twice_is_refused(core: Core) -> None:
+    part = await upload(core, "a.txt", "text/plain", TEXT)
+    session_id = await core.start()
+
+    with pytest.raises(Invalid) as refused:
+        await core.runtime.send_message(BOB, session_id, "hi", files=[part, part])
+
+    assert refused.value.fields == {"files.1": "“a.txt” is attached twice."}
+    assert (await core.types(session_id)).count("artifact.saved") == 0
+
+
 async def test_a_long_text_file_is_cut_and_says_where_it_goes_on(core, model) -> None:
     part = await upload(core, "long.txt", "text/plain", b"x" * (files.TEXT_BYTES + 10))
 

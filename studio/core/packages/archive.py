@@ -1,6 +1,7 @@
 """Zip archives of strangers: read whole into memory within bounds, or refused with every fault.
 
-The list of contents is looked at before anything is unpacked, and what is unpacked is counted while
+The end record says how large the list of contents is, before that is read; the list is looked at
+before anything is unpacked, and what is unpacked is counted while
 it comes, so that a size which lies costs nothing. Links, devices and sealed entries are refused.
 """
 
@@ -21,6 +22,9 @@ MOST_ARCHIVE_BYTES = MOST_BYTES + 8 * 1024 * 1024
 MOST_RATIO = 200  # of a file's size to what it takes in the archive
 SMALL = 64 * 1024  # below it the ratio says nothing
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
+MOST_LIST_BYTES = 2 * MOST_FILES * 1_024  # of the list of contents, whose entries have names
+END, ENTRY, LARGE_END = b"PK\5\6", b"PK\1\2", b"PK\6\7"
+END_BYTES, LARGE_END_BYTES, COMMENT_BYTES = 22, 20, 1 << 16
 LEFT_OUT = ("__MACOSX/",)  # what the Mac's archiver adds by itself
 LEFT_OUT_NAMES = (".DS_Store",)
 PIECE = 64 * 1024
@@ -37,6 +41,9 @@ def read(data: bytes, *, what: str = "The archive") -> dict[str, bytes]:
             code="archive.too_large", details={"limit": MOST_ARCHIVE_BYTES},
         )  # fmt: skip
     faults = Faults()
+    if wrong := _list_fault(data):
+        faults.add("", wrong)
+        refusing.check(faults, what, code="archive.invalid")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = [entry for entry in archive.infolist() if not _is_left_out(entry)]
@@ -53,6 +60,25 @@ def read(data: bytes, *, what: str = "The archive") -> dict[str, bytes]:
         raise Invalid(f"{what} holds no files.", code="archive.invalid",
                       fields={"": "holds no files."})  # fmt: skip
     return _without_top(found)
+
+
+def _list_fault(data: bytes) -> str | None:
+    """What is wrong with the list of contents as a whole: reading it makes an object an entry.
+
+    What has no end record is left to `zipfile`, which takes the same one and names the fault.
+    """
+    at = data.rfind(END, max(0, len(data) - COMMENT_BYTES - END_BYTES))
+    if at < 0 or at + END_BYTES > len(data):
+        return None
+    if at >= LARGE_END_BYTES and data.startswith(LARGE_END, at - LARGE_END_BYTES):
+        return "is packed as ZIP64, which is for larger archives than are allowed."
+    size = int.from_bytes(data[at + 12 : at + 16], "little")
+    if size > MOST_LIST_BYTES:
+        return f"has a list of {size:,} bytes; {MOST_FILES:,} files are allowed."
+    entries = data.count(ENTRY, max(0, at - size), at)
+    if entries > 2 * MOST_FILES:
+        return f"holds {entries:,} entries; {MOST_FILES:,} files are allowed."
+    return None
 
 
 def _no_zip(what: str, said: str) -> Invalid:

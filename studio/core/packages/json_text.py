@@ -1,6 +1,7 @@
 """JSON that people wrote, read strictly: no key twice, no NaN, and words for what is wrong."""
 
 import json
+from collections import Counter
 from typing import Any
 
 
@@ -23,8 +24,7 @@ def loads(text: str) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise ValueError(f"the name {twice} stands twice")
     return found
 

@@ -4,6 +4,7 @@ A type is taken from what was declared and from the name, and then held against 
 table of signatures for what has one, UTF-8 for text. Nothing is decoded.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -12,6 +13,8 @@ UNKNOWN = "application/octet-stream"
 PLAIN = "text/plain"
 JSON = "application/json"
 HEAD_BYTES = 4_096  # of a file are enough to know it by
+_PART = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}"  # of a type, as registries allow it
+_TYPE = re.compile(f"{_PART}/{_PART}")
 INLINE_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 _ALIASES: Mapping[str, str] = {
@@ -90,10 +93,19 @@ _SAME: Mapping[str, str] = {
 _KNOWN = frozenset(row[0] for row in _SIGNATURES) | {"application/pdf"}
 
 
+def bare(media: str) -> str:
+    """A media type in small letters and without parameters; empty when it is none.
+
+    It comes from strangers and goes into headers, so nothing but the letters of a type passes.
+    """
+    found = media.partition(";")[0].strip().lower()
+    return found if _TYPE.fullmatch(found) else ""
+
+
 def plain(media: str) -> str:
-    """A media type as it is written here: small letters, no parameters, one name a thing."""
-    bare = media.partition(";")[0].strip().lower()
-    return _ALIASES.get(bare, bare)
+    """A media type as it is written here: `bare`, and one name a thing."""
+    found = bare(media)
+    return _ALIASES.get(found, found)
 
 
 def is_text(media: str) -> bool:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from studio.core.rules import media as types
 from studio.core.rules import selection
 from studio.core.tools import strict
 from studio.core.tools.tool import Result, ToolError
@@ -19,7 +20,7 @@ _HEAD = ("content-type", "content-length", "last-modified", "etag")
 
 def read(content_type: str, body: bytes) -> Result:
     """What an answer's body is: JSON, text, or bytes in base 64 with their media type."""
-    media = content_type.partition(";")[0].strip().lower()
+    media = types.bare(content_type)
     if not body:
         return Result(value=None)
     elif media == "application/json" or media.endswith("+json"):

@@ -33,17 +33,22 @@ class Attached:
         if len(self.parts) > files.PARTS:
             words = f"{len(self.parts)} files are attached; {files.PARTS} are allowed."
             raise Invalid(words, code="message.parts", fields={"files": words})
-        faults: dict[str, str] = {}
+        faults, code = dict[str, str](), "file.missing"
+        seen: set[tuple[str, int]] = set()
         self.given = []
         for number, part in enumerate(self.parts):
             found = self._one(conn, session, part)
             if found is None or not kept.has(conn, found.ref.hash):
                 faults[f"files.{number}"] = _missing(part)
+            elif (found.ref.artifact_id, found.ref.version) in seen:
+                faults[f"files.{number}"] = f"“{found.ref.name}” is attached twice."
+                code = "file.twice"
             else:
+                seen.add((found.ref.artifact_id, found.ref.version))
                 self.given.append(found)
         if faults:
             words = next(iter(faults.values()))
-            raise Invalid(f"The message was not sent. {words}", code="file.missing", fields=faults)
+            raise Invalid(f"The message was not sent. {words}", code=code, fields=faults)
         reads = models.reads(self._model(conn, session))
         if refused := files.refused(self.given, reads, self.limits):
             raise files.refusal(refused)

@@ -20,6 +20,20 @@ def many(count: int) -> bytes:
     return zips.zipped([*zips.files().items(), *((f"f/{n}", b"") for n in range(count))])
 
 
+def long_list() -> bytes:
+    """Few entries, each with a long comment."""
+    entries = [zipfile.ZipInfo(f"f/{n}") for n in range(70)]
+    for entry in entries:
+        entry.comment = b"x" * 65_000
+    return zips.zipped([(entry, b"") for entry in entries])
+
+
+def of_larger_kind() -> bytes:
+    """An archive whose end record is preceded by the locator of a larger one."""
+    made = zips.packed()
+    return made[:-22] + b"PK\6\7" + b"\0" * 16 + made[-22:]
+
+
 def heavy() -> bytes:
     """60 MiB that do not shrink much by themselves: each file has its own bytes."""
     piece = bytes(range(256)) * 64
@@ -76,6 +90,9 @@ HOSTILE = [
     ("a bomb", with_entry("bomb", b"\0" * 9_000_000), "bomb", "as a bomb does"),
     ("a large file", with_entry("big", BIG), "big", "in one file"),
     ("too many files", many(2_100), "", "2,000 files"),
+    ("far too many files", many(4_100), "", "holds 4,104 entries; 2,000 files"),
+    ("a list too long", long_list(), "", "has a list of"),
+    ("a larger kind of archive", of_larger_kind(), "", "packed as ZIP64"),
     ("too many bytes", heavy(), "", "are allowed"),
     ("a size that lies low", zips.lying(zips.packed(), 3), "plugin.json", "damaged"),
     ("a size that lies high", zips.lying(zips.packed(), 2**31), "", "are allowed"),
@@ -120,6 +137,25 @@ def test_an_archive_over_the_limit_is_not_even_opened(monkeypatch):
 
     with pytest.raises(TooLarge):
         archive.read(zips.packed())
+
+
+@pytest.mark.parametrize("data", [many(4_100), long_list(), of_larger_kind()])
+def test_a_list_of_contents_that_is_too_long_is_not_read(monkeypatch, data):
+    opened = []
+    monkeypatch.setattr(zipfile, "ZipFile", opened.append)
+
+    with pytest.raises(Invalid):
+        archive.read(data)
+
+    assert not opened
+
+
+def test_an_archive_with_a_comment_is_read_too():
+    made = io.BytesIO(zips.packed())
+    with zipfile.ZipFile(made, "a") as zipped:
+        zipped.comment = b"PK of a person " * 100
+
+    assert archive.read(made.getvalue()) == zips.files()
 
 
 def test_a_good_archive_is_its_files():

@@ -92,6 +92,16 @@ def test_a_type_is_settled(name, declared, head, utf8, settled) -> None:
 
 
 @pytest.mark.parametrize(
+    "declared",
+    ["text/x\r\nset-cookie: a=b", "text/日本", "text", "/", "text/", "text/a b", "a/b/c",
+     "text/" + "x" * 128, "text/x,y", 'text/"x"', "text/x\0", "-/x"],
+)  # fmt: skip
+def test_what_is_no_type_counts_as_none(declared: str) -> None:
+    assert media.plain(declared) == ""
+    assert media.settled("noend", declared, b"hello", utf8=True) == "text/plain"
+
+
+@pytest.mark.parametrize(
     "of,kind",
     [
         ("text/markdown", "text"), ("application/json", "text"), ("application/ld+json", "text"),
