@@ -402,6 +402,10 @@ class Reader:
         """The newest look of a kind at each target."""
         return await self._read(lambda conn: probes.newest(conn, person, kind), kind)
 
+    async def probe_states(self, person: Person, kind: str) -> tuple[tuple[str, str], ...]:
+        """Which look is the newest at each target, and how it stands; without what was found."""
+        return await self._read(lambda conn: probes.states(conn, person, kind), kind)
+
     async def servers(self, person: Person) -> list[ServerRow]:
         """Every MCP server of the newest agents and the plugins, as it was last found."""
         return await self._read(lambda conn: servers.rows(conn, person))

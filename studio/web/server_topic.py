@@ -13,8 +13,7 @@ class ServersTopic(ListTopic):
     async def _sign(self) -> Any:
         """What would differ."""
         rows = await self.reader.servers(LOOKER)
-        looks = await self.reader.probes(LOOKER, "server")
         return (
             [(row.id, row.state, row.error, row.listed, row.tools, row.agents) for row in rows],
-            [(look.id, look.state) for look in looks.values()],
+            await self.reader.probe_states(LOOKER, "server"),
         )

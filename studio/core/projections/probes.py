@@ -52,6 +52,12 @@ def newest(conn: sa.Connection, person: Person, kind: str) -> dict[str, ProbeVie
     return {probe.target: _view(probe) for probe in probes.newest(conn, kind)}
 
 
+def states(conn: sa.Connection, person: Person, kind: str) -> tuple[tuple[str, str], ...]:
+    """Id and recorded state of the newest look of this kind for each target."""
+    needs(person, "admin", "see what was tried")
+    return probes.states(conn, kind)
+
+
 def _view(probe: Probe) -> ProbeView:
     return ProbeView(
         id=probe.id, kind=probe.kind, target=probe.target, subject=probe.subject, by=probe.by,

@@ -14,10 +14,12 @@ COLUMNS = (
 )
 ONE = f"SELECT {COLUMNS} FROM probes WHERE id = ?"  # noqa: S608
 OPEN = f"SELECT {COLUMNS} FROM probes WHERE ended IS NULL ORDER BY asked, id"  # noqa: S608
-NEWEST = (
-    f"SELECT {COLUMNS} FROM probes AS p WHERE kind = ? AND id = "  # noqa: S608
-    "(SELECT max(id) FROM probes AS q WHERE q.kind = p.kind AND q.target = p.target)"
+LAST = (
+    "FROM (SELECT max(id) AS last FROM probes WHERE kind = ? GROUP BY target) AS found "
+    "JOIN probes ON id = last"
 )
+NEWEST = f"SELECT {COLUMNS} {LAST}"
+STATES = f"SELECT id, state {LAST} ORDER BY id"
 WORKERS = "SELECT id FROM workers"
 
 
@@ -56,6 +58,11 @@ def open_ones(conn: sa.Connection) -> tuple[Probe, ...]:
 def newest(conn: sa.Connection, kind: str) -> tuple[Probe, ...]:
     """The newest of a kind for each target."""
     return tuple(_probe(row) for row in raw.every(conn, NEWEST, (kind,)))
+
+
+def states(conn: sa.Connection, kind: str) -> tuple[tuple[str, str], ...]:
+    """Id and state of the newest of a kind for each target."""
+    return tuple((row[0], row[1]) for row in raw.every(conn, STATES, (kind,)))
 
 
 def workers(conn: sa.Connection) -> frozenset[str]:

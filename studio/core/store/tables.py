@@ -485,7 +485,7 @@ probes = sa.Table(  # looks at something outside that people asked for
     _text("message", server_default=""),
     sa.Index("probes_open", "asked", sqlite_where=sa.text("ended IS NULL"),
              postgresql_where=sa.text("ended IS NULL")),
-    sa.Index("probes_target", "kind", "target", "asked"),
+    sa.Index("probes_target", "kind", "target", "id"),
 )  # fmt: skip
 
 checkpoints = sa.Table(

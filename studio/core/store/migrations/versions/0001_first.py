@@ -741,7 +741,7 @@ def _probes() -> None:
         sqlite_where=sa.text("ended IS NULL"),
         postgresql_where=sa.text("ended IS NULL"),
     )
-    op.create_index("probes_target", "probes", ["kind", "target", "asked"])
+    op.create_index("probes_target", "probes", ["kind", "target", "id"])
 
 
 def _first_position() -> None:
