@@ -284,11 +284,14 @@ class TraceTopic(ListTopic):
 
 
 class ModelsTopic(ListTopic):
-    """The page of models: it changes when a provider is saved, or a test moves on."""
+    """The page of models: it changes when a provider is saved or named, or a test moves on."""
 
     async def _sign(self) -> Any:
         found = await self.reader.models(LOOKER)
-        return found.default, [(item.saved, item.time, item.test) for item in found.providers]
+        return found.default, [
+            (item.saved, item.time, item.test, item.agents, item.problem)
+            for item in found.providers
+        ]
 
 
 TOPICS = {

@@ -1,5 +1,6 @@
 """The page of models: keys go in and never come out, tests are asked for and shown."""
 
+from studio.web import topics
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
 
@@ -126,3 +127,18 @@ async def test_a_changed_address_wants_its_key_again_and_keeps_what_was_typed(
     assert "The key was given for another address" in html.read(answer.text).text
     (provider,) = (await studio.reader.models(ada.person)).providers
     assert provider.saved.base_url == ""
+
+
+async def test_an_open_page_is_told_when_an_agent_names_a_provider(
+    studio: Studio, ada: Visitor
+) -> None:
+    await ada.post("/models", GIVEN)
+    topic = topics.ModelsTopic(studio.reader, "models")
+    await topic.open()
+    assert await topic.news() == []
+
+    agent = await studio.reader.agent(ada.person, "helper")
+    model = {"provider": "house", "name": "claude-one"}
+    await studio.runtime.save_agent(ada.person, {**agent.manifest, "model": model})
+
+    assert len(await topic.news()) == 1
