@@ -7,8 +7,10 @@ import pytest
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Denied, Invalid, NotFound, Refused
 from studio.core.rules.events import Fact, ModelRequested
-from tests.core.conftest import BOB, CHARLIE, Core
+from tests.core.conftest import ALICE, BOB, CHARLIE, Core
+from tests.core.test_session_model import working as own_worker
 from tests.fakes import tool
+from tests.standins.models import Models, models
 
 RECOVERIES = 5
 
@@ -108,3 +110,48 @@ async def test_it_is_refused_as_sending_would_be(core: Core) -> None:
     await core.runtime.send_message(BOB, session_id, "say hello")
     with pytest.raises(Refused, match="turn"):
         await core.runtime.preview_message(BOB, session_id, "say hello")
+
+
+def small(standin: Models, path: str = "") -> dict[str, Any]:
+    """A saved provider whose one model has little room; agents know only its name."""
+    return {"name": "house", "kind": "chat", "base_url": standin.url + path, "models": ["normal"],
+            "context_window": 600}  # fmt: skip
+
+
+async def test_with_a_saved_provider_too_what_was_previewed_is_what_is_sent(core: Core) -> None:
+    short, long = "and now?", "Some words about nothing. " * 80
+    with models() as standin:
+        await core.runtime.save_provider(ALICE, small(standin), "fake-key-0123456789abcdef")
+        session_id = await core.start(model=("house", ""))
+        async with own_worker(core):
+            await core.runtime.send_message(BOB, session_id, "hello")
+            await core.over(session_id)
+            seen = await core.runtime.preview_message(BOB, session_id, short)
+            await core.runtime.send_message(BOB, session_id, short)
+            await core.over(session_id)
+            sent = asked(await core.facts(session_id))[-1]
+            before = await core.types(session_id)
+            too_long = await core.runtime.preview_message(BOB, session_id, long)
+            await core.runtime.send_message(BOB, session_id, long)
+            await core.until(session_id, lambda s: s.turns == 3 and s.turn.is_over)  # type: ignore[misc]
+
+    assert (seen.digest, seen.model, seen.summarises) == (sent.request_hash, sent.model, "")
+    assert "summary.requested" not in before
+    assert "summary.requested" in await core.types(session_id)
+    assert (too_long.digest, bool(too_long.summarises)) == (None, True)
+
+
+async def test_another_address_of_a_saved_provider_is_another_request(core: Core) -> None:
+    with models() as standin:
+        await core.runtime.save_provider(ALICE, small(standin))
+        session_id = await core.start(model=("house", ""))
+        async with own_worker(core):
+            await core.runtime.send_message(BOB, session_id, "hello")
+            await core.over(session_id)
+        seen = await core.runtime.preview_message(BOB, session_id, "go on")
+        await core.runtime.save_provider(ALICE, small(standin, "/other"))
+        moved = await core.runtime.preview_message(BOB, session_id, "go on")
+
+    assert seen.digest is not None
+    assert moved.digest is not None
+    assert seen.digest != moved.digest

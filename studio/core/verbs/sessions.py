@@ -203,7 +203,9 @@ class SessionVerbs(Verbs):
         manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
         if then.model is not None:
             manifest = replace(manifest, model=then.model)
-        talk = await self.talks.of(then, models.reads(manifest.model))
+        # as the worker does, but for the key
+        model = await self.db.read(lambda conn: providers.full(conn, manifest.model))
+        talk = await self.talks.of(then, models.reads(model))
         tools = listing.tools if listing else ()
         briefs = [skills.Brief(**brief) for brief in listing.skills] if listing else []
         instructions = skills.instructions(manifest.instructions, briefs)
@@ -211,17 +213,17 @@ class SessionVerbs(Verbs):
             instructions, ((tool["description"], tool["schema"]) for tool in tools)
         )
         planned = summaries.plan(
-            then, talk.sizes(overhead), window=models.window(manifest.model),
-            reply=models.longest(manifest.model),
+            then, talk.sizes(overhead), window=models.window(model),
+            reply=models.longest(model),
         )  # fmt: skip
         digest = requests.digest(
-            model=manifest.model, instructions=instructions, talk=talk.digest,
+            model=manifest.model, resolved=model, instructions=instructions, talk=talk.digest,
             tools=[(tool["name"], tool["hash"]) for tool in tools],
             output_schema=manifest.output_schema,
         )  # fmt: skip
         return Preview(
             session_id=then.id, provider=str(manifest.model.get("provider", "")),
-            model=str(manifest.model.get("name", "")), instructions=instructions,
+            model=str(model.get("name", "")), instructions=instructions,
             messages=talk.said, tools=tools, output_schema=manifest.output_schema,
             listed=listing.time if listing else None,
             digest=digest if listing and planned is None else None,

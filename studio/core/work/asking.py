@@ -113,7 +113,8 @@ class Asking:
             options=chosen.model,
         )
         digest = requests.digest(
-            model=chosen.written, instructions=request.instructions, talk=talk.digest,
+            model=chosen.written, resolved=chosen.model, instructions=request.instructions,
+            talk=talk.digest,
             tools=[(name, tool.spec.hash) for name, tool in offered.tools.items()],
             output_schema=manifest.output_schema,
         )  # fmt: skip

@@ -46,8 +46,8 @@ class Summarising:
             options=chosen.model, purpose="summary",
         )  # fmt: skip
         digest = requests.digest(
-            model=chosen.written, instructions=request.instructions, talk=ids.digest(text),
-            tools=(), output_schema=None,
+            model=chosen.written, resolved=chosen.model, instructions=request.instructions,
+            talk=ids.digest(text), tools=(), output_schema=None,
         )  # fmt: skip
         fault("summary.before_intent")
         done = await self.driver.commit(
