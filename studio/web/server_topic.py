@@ -13,7 +13,5 @@ class ServersTopic(ListTopic):
     async def _sign(self) -> Any:
         """What would differ."""
         rows = await self.reader.servers(LOOKER)
-        return (
-            [(row.id, row.state, row.error, row.listed, row.tools, row.agents) for row in rows],
-            await self.reader.probe_states(LOOKER, "server"),
-        )
+        policy = await self.reader.policy(LOOKER)
+        return rows, await self.reader.probe_states(LOOKER, "server"), policy.version

@@ -1,10 +1,12 @@
 """The page of servers, and the look at what one would bring."""
 
+from itertools import pairwise
 from typing import Any
 
 from studio.core.rules import servers as rule
 from studio.core.store import servers as kept
 from studio.core.store.servers import ServerState
+from studio.web.server_topic import ServersTopic
 from tests.web.conftest import Studio, Visitor
 
 STDIO = {"name": "notes", "transport": "stdio", "command": ["notes-server", "--root", "/x"]}
@@ -48,6 +50,39 @@ async def test_a_server_that_is_down_says_why(studio: Studio, charlie: Visitor, 
 
     assert "no answer in time" in page.text
     assert "What would a server bring?" not in page.text
+
+
+async def test_what_a_server_said_is_shown_to_admins_only(
+    studio: Studio, charlie: Visitor, ada: Visitor
+) -> None:
+    await save(studio, ada, STDIO, HTTP)
+    up = state(STDIO, said="It said: “private words”")
+    down = state(HTTP, state="down", error="crm: it ended. It said: “private cause”")
+    await studio.db.touch(lambda conn: kept.save(conn, [up, down], 2_000))
+
+    seen, whole = [(await who.open("/servers")).text for who in (charlie, ada)]
+
+    assert "crm: it ended." in seen
+    assert "private" not in seen
+    assert "private words" in whole
+    assert "private cause" in whole
+
+
+async def test_open_pages_look_again_when_anything_shown_differs(
+    studio: Studio, ada: Visitor
+) -> None:
+    await save(studio, ada, STDIO)
+    topic = ServersTopic(studio.reader, "")
+    signs = list[object]()
+    for more in ({}, {"said": "Hello."}, {"latency": 7}, {"asked": 5_000}):
+        await studio.db.touch(
+            lambda conn, more=more: kept.save(conn, [state(STDIO, **more)], 2_000)
+        )
+        signs.append(await topic._sign())
+    await studio.runtime.save_policy(ada.person, [{"effect": "ask", "tool": "*"}], expect=1)
+    signs.append(await topic._sign())
+
+    assert all(before != after for before, after in pairwise(signs))
 
 
 async def test_a_command_is_shown_part_by_part_before_it_is_started(

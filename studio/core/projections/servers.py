@@ -25,8 +25,9 @@ KIND = "server"
 class ServerRow:
     """One server. `state` is up, down or `never asked`, as of `asked`; times are ms or None.
 
-    `error` says why it is down, `said` is its last line beside the protocol, `latency` the ms of
-    its last listing (`listed`). `agents` use it in their newest version.
+    `error` says why it is down, `said` is its last line beside the protocol: it may be of anybody's
+    session, so only admins have it. `latency` is the ms of its last listing (`listed`).
+    `agents` use it in their newest version.
     """
 
     id: str
@@ -106,6 +107,8 @@ def rows(conn: sa.Connection, person: Person) -> list[ServerRow]:
         )
         for row in declared.values()
     ]
+    if person.role != "admin":
+        made = [replace(row, error=servers.unsaid(row.error), said="") for row in made]
     return sorted(made, key=lambda row: (row.name, row.plugin or "", row.id))
 
 

@@ -7,6 +7,8 @@ from studio.core.rules import ids, sources
 from studio.core.rules.errors import Invalid
 from studio.core.rules.reading import Faults, top
 
+SAID = (" It said: “", " It wrote something that is not MCP: “")  # what a server said follows
+
 
 def identity(
     entry: Mapping[str, Any], plugin: str | None = None, version: str | None = None
@@ -22,6 +24,13 @@ def destination(entry: Mapping[str, Any]) -> str:
     command = entry.get("command")
     parts = command if isinstance(command, list) else []
     return " ".join(str(part) for part in parts).replace("${python}", "python")
+
+
+def unsaid(words: str) -> str:
+    """Why a server is down without what it said itself, which may be of anybody's session."""
+    for mark in SAID:
+        words = words.partition(mark)[0]
+    return words
 
 
 def described(entry: object) -> Mapping[str, Any]:

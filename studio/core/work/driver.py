@@ -18,6 +18,7 @@ from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, turn
 from studio.core.rules import events as e
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.servers import unsaid
 from studio.core.rules.session import Session
 from studio.core.store import agents, listings, wakes
 from studio.core.store.db import Db
@@ -169,7 +170,7 @@ class Driver:
         gaps = [
             {
                 "source": gap.source,
-                "message": self.mask.text(gap.message),
+                "message": self.mask.text(unsaid(gap.message)),
                 "kind": gap.kind,
             }
             for gap in offered.gaps

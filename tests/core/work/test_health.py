@@ -83,6 +83,7 @@ async def test_a_worker_leaves_word_of_every_server(core: Core, live: LiveCatalo
     async with core.working():
         await core.over(await core.start("hello"))
     bad, good = await core.parts.reader.servers(CHARLIE)
+    told, _ = await core.parts.reader.servers(ALICE)
 
     assert [row.state for row in before] == ["never asked", "never asked"]
     assert (good.state, good.error, good.agents) == ("up", "", ("helper",))
@@ -90,7 +91,10 @@ async def test_a_worker_leaves_word_of_every_server(core: Core, live: LiveCatalo
     assert good.listed is not None
     assert good.latency is not None
     assert (bad.state, bad.tools, bad.listed) == ("down", (), None)
-    assert "No module named 'ledger'" in bad.error
+    assert "No module named 'ledger'" in told.error
+    assert "it ended with status 7" in bad.error
+    assert "ledger" not in bad.error
+    assert "ledger" not in str((await core.parts.reader.agent(CHARLIE, "helper")).gaps)
 
 
 async def test_a_look_shows_what_a_server_would_bring(core: Core, live: LiveCatalog) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from studio.core.masking import Mask
+from studio.core.rules.servers import SAID
 from studio.core.tools.mcp.errors import TOO_LARGE
 from studio.core.tools.mcp.watcher import Watcher
 
@@ -56,9 +57,9 @@ class Ears:
             heard = heard[mask.longest :]
         lines = [line.strip() for line in mask.text(heard).splitlines() if line.strip()]
         if lines:
-            return f" It said: “{lines[-1][:300]}”"
+            return f"{SAID[0]}{lines[-1][:300]}”"
         stray = mask.text(self.stray)[:200]
-        return f" It wrote something that is not MCP: “{stray}”" if stray else ""
+        return f"{SAID[1]}{stray}”" if stray else ""
 
 
 def environment(declared: Mapping[str, str]) -> dict[str, str]:
