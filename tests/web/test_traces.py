@@ -1,5 +1,8 @@
 """The list of traces: rows that lead to their turns, and filters in the address."""
 
+import pytest
+
+from studio.core.projections import turn_list
 from tests.web.conftest import Studio, Visitor
 
 
@@ -29,6 +32,19 @@ async def test_filters_stand_in_the_address(studio: Studio, alice: Visitor) -> N
     assert page.all("input", name="seconds") == []
     assert len(page.one("tbody").all("tr")) == 1
     assert "No turn fits" in nothing.one("main").text
+
+
+async def test_a_search_of_a_part_says_so_and_goes_on(
+    studio: Studio, alice: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_list, "LOOKED", 1)
+    for title in ("Plans", "More"):
+        await told(studio, title)
+
+    page = (await alice.open("/traces?tool=zebra")).one("nav", **{"aria-label": "Pages"})
+
+    assert "went through a part of what is there" in page.text
+    assert "Search older" in page.text
 
 
 async def test_an_empty_studio_says_where_turns_come_from(alice: Visitor) -> None:

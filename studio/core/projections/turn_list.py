@@ -1,7 +1,7 @@
 """Turns over all sessions, the newest first, and how long agents and tools usually take.
 
 Ids of turns sort by when they were opened, which never changes: they are the order and the cursor.
-A search looks through the newest first, as far as patience goes.
+A page, and what is usual, looks through so many of the newest turns and says when there are more.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,6 +19,7 @@ from studio.core.store import tables
 STATUSES = (
     "queued", "running", "held", "waiting", "completed", "failed", "cancelled",
 )  # fmt: skip
+LOOKED = 20_000  # turns that one look goes through, whatever is asked for
 USUAL = 1_000  # newest turns, or calls, that say what is usual
 SHOWN = 8
 
@@ -73,29 +74,43 @@ _COLUMNS = [
 def page(
     conn: sa.Connection, person: Person, asked: AskedTurns, *, limit: int, cursor: str | None
 ) -> Page[TurnLine]:
-    """One page: one statement."""
+    """One page of the next `LOOKED` turns: two statements."""
     pages.one_of("status", asked.status, STATUSES)
     bound = pages.filter_digest(list="turns", **vars(asked))
     place = pages.place(cursor, bound, str)
-    query = _chosen(sa.select(*_COLUMNS), person, asked)
+    least = _least(conn, place)
+    query = _chosen(sa.select(*_COLUMNS), person, asked, least)
     if place is not None:
         query = query.where(t.id < place[0])
     found = sessions.rows(conn, query.order_by(t.id.desc()).limit(pages.size(limit) + 1))
     items = tuple(_line(row) for row in found[:limit])
-    more = len(found) > limit
-    return Page(items=items, next=pages.cursor(bound, (items[-1].turn.id,)) if more else None)
+    if len(found) > limit:
+        return Page(items=items, next=pages.cursor(bound, (items[-1].turn.id,)))
+    elif least:
+        return Page(items=items, next=pages.cursor(bound, (least,)), complete=False)
+    return Page(items=items)
+
+
+def _least(conn: sa.Connection, place: pages.Place | None = None) -> str:
+    """The oldest turn of the next `LOOKED`; "" when there is none behind it."""
+    newest = sa.select(t.id).order_by(t.id.desc())
+    if place is not None:
+        newest = newest.where(t.id < place[0])
+    found = list(conn.execute(newest.limit(2).offset(LOOKED - 1)).scalars())
+    return found[0] if len(found) > 1 else ""
 
 
 def usual(
     conn: sa.Connection, person: Person, asked: AskedTurns
 ) -> tuple[list[Usual], list[Usual]]:
-    """What agents and tools usually take among the turns asked for: two statements."""
+    """What agents and tools usually take among the newest turns asked for: three statements."""
+    least = _least(conn)
     ended = _chosen(
-        sa.select(s.agent, t.opened, t.ended, t.status), person, asked
+        sa.select(s.agent, t.opened, t.ended, t.status), person, asked, least
     ).where(t.ended.is_not(None))  # fmt: skip
     turns = conn.execute(ended.order_by(t.id.desc()).limit(USUAL)).all()
     agents = _usual((name, end - begun, status == "failed") for name, begun, end, status in turns)
-    mine = _chosen(sa.select(t.id), person, asked).order_by(t.id.desc()).limit(USUAL)
+    mine = _chosen(sa.select(t.id), person, asked, least).order_by(t.id.desc()).limit(USUAL)
     sent = (
         sa.select(f.tool, f.started_at, f.ended_at, f.state)
         .where(f.turn_id.in_(mine), f.kind != "model", f.started_at.is_not(None))
@@ -108,10 +123,12 @@ def usual(
     return agents, tools
 
 
-def _chosen(query: sa.Select[Any], person: Person, asked: AskedTurns) -> sa.Select[Any]:
+def _chosen(query: sa.Select[Any], person: Person, asked: AskedTurns, least: str) -> sa.Select[Any]:
+    """Those asked for, from `least` on. The concatenations keep SQLite on the order of turns."""
     conditions: list[sa.ColumnElement[bool]] = [
         *sessions.visible(person, t.private, t.owner),
-        *([s.agent == asked.agent] if asked.agent else []),
+        *([t.id >= least] if least else []),
+        *([s.agent.concat("") == asked.agent] if asked.agent else []),
         *([t.status == asked.status] if asked.status else []),
         *([t.opened >= asked.since] if asked.since is not None else []),
         *([t.opened < asked.until] if asked.until is not None else []),
@@ -120,7 +137,7 @@ def _chosen(query: sa.Select[Any], person: Person, asked: AskedTurns) -> sa.Sele
     ]
     for column, value in ((f.tool, asked.tool), (f.plugin, asked.plugin)):
         if value:
-            conditions.append(sa.exists().where(f.turn_id == t.id, column == value))
+            conditions.append(sa.exists().where(f.turn_id == t.id, column.concat("") == value))
     joined = tables.turns.join(tables.sessions, s.id == t.session_id)
     return query.select_from(joined).where(*conditions)
 

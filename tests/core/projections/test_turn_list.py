@@ -74,6 +74,24 @@ async def test_pages_neither_skip_nor_repeat_while_turns_are_added(
         await reader.turns(ALICE, AskedTurns(tool="dig"), cursor=first.next)
 
 
+async def test_a_look_goes_through_so_many_turns_and_says_that_there_are_more(
+    story: Story, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_list, "LOOKED", 2)
+    await told(story, "Needle", "dig")
+    for title in ("A", "B", "C"):
+        await told(story, title, "look")
+    asked, seen, cursor = AskedTurns(tool="dig"), [], None
+
+    while not seen or cursor is not None:
+        page = await reader.turns(ALICE, asked, cursor=cursor)
+        seen.append(([line.title for line in page.items], page.complete))
+        cursor = page.next
+
+    assert seen == [([], False), (["Needle"], True)]
+    assert await reader.usual(ALICE, asked) == ([], [])
+
+
 async def test_private_turns_are_nowhere_for_a_stranger(story: Story, reader: Reader) -> None:
     await told(story, "Mine", "dig", private=True)
 
