@@ -10,7 +10,7 @@ import pytest
 
 from studio.core.network.connector import Connector
 from studio.core.network.resolver import Rules
-from studio.core.tools import http
+from studio.core.tools import http, http_answer
 from studio.core.tools.tool import Kit, Result, ToolError
 from tests.standins.receiver import Receiver, receiver
 
@@ -407,3 +407,7 @@ async def test_cancelling_stops_at_once(call, server):
         task.cancel()
 
     assert task.cancelled()
+
+
+def test_an_answer_whose_type_is_none_counts_as_untyped():
+    assert http_answer.read("text/日本", b"hello").media == "text/plain"
