@@ -101,6 +101,9 @@ def _message(t: Teller) -> None:
             messages.deny_and_accept(t.session, turn_id=turn_id, text=text, by=by, reason="no"), by
         )
     elif not t.session.busy:
+        if t.chance(0.1):
+            model = t.random.choice((None, {"provider": "house", "name": "large\x00"}))
+            t.record(messages.choose_model(t.session, model=model, by=by), by)
         t.record(messages.accept(t.session, turn_id=turn_id, text=text, by=by), by)
 
 
