@@ -4,8 +4,10 @@ A path is what the agent wrote: relative to the disk, or absolute below `/work`,
 root as commands see it. Nothing outside the disk is ever read or written through a path.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 Kind = Literal["none", "sandbox", "container", "remote"]
@@ -145,20 +147,12 @@ class Sandbox(Protocol):
     async def grep(self, pattern: str, *, within: str = "**/*", most: int = 500) -> Found:
         """Lines of text files that a regular expression matches; a slow pattern is ended."""
 
-    async def shell(
-        self, command: Command, heard: Callable[[bytes], None] = lambda _: None
-    ) -> Ran:
-        """Run a line in a fresh process tree, which is gone when this returns. `heard` gets output."""
+    async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
+        """Run a line in a fresh process tree, gone when this returns. `heard` gets output."""
 
-    async def folder(self) -> "Folder":
-        """The disk as a folder of this machine, for keeping and restoring; no command may run."""
+    def folder(self, *, changing: bool = False) -> AbstractAsyncContextManager[Path]:
+        """The disk as a folder of this machine, while no command of this environment runs.
 
-
-class Folder(Protocol):
-    """A disk that can be read and replaced as a whole: `sandbox` has it at hand, others carry it."""
-
-    def tar(self) -> AsyncIterator[bytes]:
-        """The disk as an uncompressed tar stream."""
-
-    async def replace(self, tar: AsyncIterator[bytes]) -> None:
-        """Put this in the disk's place, as it was or as it is."""
+        A kind whose disk lies elsewhere brings it here first, and with `changing` takes back what
+        was made of it, whole or not at all.
+        """
