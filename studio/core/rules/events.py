@@ -145,6 +145,7 @@ class SessionStarted(Event):
     private: bool = False
     limits: Limits = field(default_factory=Limits)
     model: Any = None  # {provider, name} when it is not the one its agent names
+    environment_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -831,6 +832,250 @@ class SignedIn(Event):
     ACTOR: ClassVar[str] = "person"
     person: str
     role: str
+
+
+# Environments: manifests stand in the journal `environments`, each environment in one of its own,
+# whose `session_id` is its id ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnRef:
+    """A turn of a session, as an environment's fact names it."""
+
+    session_id: str
+    turn_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkedFrom:
+    """Where a fork began: an environment, and the version of its disk, None for an empty one."""
+
+    environment_id: str
+    name: str
+    version: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetupRun:
+    """One command of a setup: `exit` is the shell's code or minus the signal.
+
+    `output` has room for 5 KiB; what is longer lies in the blob store.
+    """
+
+    run: str
+    exit: int
+    seconds: float
+    output: Content
+    words: str = ""  # why it was ended early
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentManifestSaved(Event):
+    """A new version of an environment manifest was saved. `manifest` is its JSON as written."""
+
+    TYPE: ClassVar[str] = "environment_manifest.saved"
+    ACTOR: ClassVar[str] = "person"
+    name: str
+    version: int
+    manifest: Any
+    digest: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentManifestRemoved(Event):
+    """Every version of a manifest that no environment is made from was removed."""
+
+    TYPE: ClassVar[str] = "environment_manifest.removed"
+    ACTOR: ClassVar[str] = "person"
+    name: str
+    version: int
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentMade(Event):
+    """An environment was made. First fact of its journal; `definition` holds for its whole life.
+
+    `manifest` and `manifest_version` name what it was made from, None when it was written inline.
+    `digest` is that of the definition, which is whole: defaults are written out.
+    """
+
+    TYPE: ClassVar[str] = "environment.made"
+    ACTOR: ClassVar[str] = "person"
+    name: str
+    kind: str
+    manifest: str | None
+    manifest_version: int | None
+    definition: Any
+    digest: str
+    labels: Any
+    owner: str
+    by: str
+    forked_from: ForkedFrom | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentLabelled(Event):
+    """A person changed the labels; `labels` are all there are from now on."""
+
+    TYPE: ClassVar[str] = "environment.labelled"
+    ACTOR: ClassVar[str] = "person"
+    labels: Any
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentOwnerChanged(Event):
+    """From now on it is this person's alone to use; "" is everybody's."""
+
+    TYPE: ClassVar[str] = "environment.owner_changed"
+    ACTOR: ClassVar[str] = "person"
+    owner: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentStarted(Event):
+    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it."""
+
+    TYPE: ClassVar[str] = "environment.started"
+    isolation: str = ""
+    worker: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentStopped(Event):
+    """Its processes have ended; the disk stays. `by` is a person, or "" (idle, the studio ends)."""
+
+    TYPE: ClassVar[str] = "environment.stopped"
+    ACTOR: ClassVar[str] = "person"
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentReset(Event):
+    """Its disk is empty again; setup runs before the next command. Kept versions stay."""
+
+    TYPE: ClassVar[str] = "environment.reset"
+    ACTOR: ClassVar[str] = "person"
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentLost(Event):
+    """Its disk or its machine is gone; turns are refused until it is restored or reset."""
+
+    TYPE: ClassVar[str] = "environment.lost"
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentForked(Event):
+    """Another environment was made from this one, with this version of its disk or an empty one."""
+
+    TYPE: ClassVar[str] = "environment.forked"
+    ACTOR: ClassVar[str] = "person"
+    into: str
+    name: str
+    version: int | None
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentDeleted(Event):
+    """It is gone with its disk and its secrets. `by` is a person, or "" when it was long unused."""
+
+    TYPE: ClassVar[str] = "environment.deleted"
+    ACTOR: ClassVar[str] = "person"
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetupStarted(Event):
+    """Intent: the files are staged and so many setup commands are about to run on a new disk."""
+
+    TYPE: ClassVar[str] = "setup.started"
+    commands: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetupFinished(Event):
+    """What became of the setup. `failed` is the number (from 1) of the command that failed.
+
+    `problem` says what else stood in the way; when it failed the next turn tries again.
+    """
+
+    TYPE: ClassVar[str] = "setup.finished"
+    ok: bool
+    runs: tuple[SetupRun, ...] = ()
+    failed: int | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskKept(Event):
+    """A version of the disk was kept; its bytes lie in the disk store under `digest`.
+
+    `bytes` is all files together, `added` what was new to the store. `turn` made it, else `by`.
+    `skipped` names what is kept by nobody (sockets, devices), `moving` the files that changed while
+    they were read; both at most 100 paths.
+    """
+
+    TYPE: ClassVar[str] = "disk.kept"
+    ACTOR: ClassVar[str] = "person"
+    version: int
+    digest: str
+    files: int
+    folders: int
+    bytes: int
+    added: int
+    reason: Literal["setup", "turn", "hand", "restore", "import", "fork"]
+    turn: TurnRef | None = None
+    note: str = ""
+    by: str = ""
+    skipped: tuple[str, ...] = ()
+    moving: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskRestored(Event):
+    """The disk is as version `source` was; what it became is version `version`."""
+
+    TYPE: ClassVar[str] = "disk.restored"
+    ACTOR: ClassVar[str] = "person"
+    source: int
+    version: int
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskVersionRemoved(Event):
+    """A version was removed; its bytes go when no other version holds them."""
+
+    TYPE: ClassVar[str] = "disk.version_removed"
+    ACTOR: ClassVar[str] = "person"
+    version: int
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EgressTried(Event):
+    """Something in the environment tried to reach a host. Never a path, a header or a body.
+
+    `up` and `down` are bytes; `turns` (at most 16) ran at that moment.
+    """
+
+    TYPE: ClassVar[str] = "egress.tried"
+    host: str
+    port: int
+    outcome: Literal["allowed", "refused", "failed"]
+    reason: str = ""
+    up: int = 0
+    down: int = 0
+    milliseconds: int = 0
+    turns: tuple[TurnRef, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

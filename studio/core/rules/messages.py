@@ -11,12 +11,13 @@ from studio.core.rules.session import Session
 
 
 def start(*, agent: str, agent_version: int, title: str, owner: str, private: bool,
-          limits: e.Limits, model: Any = None) -> list[e.Event]:  # fmt: skip
+          limits: e.Limits, model: Any = None,
+          environment_id: str | None = None) -> list[e.Event]:  # fmt: skip
     """A new session."""
     return [
         e.SessionStarted(
             agent=agent, agent_version=agent_version, title=title, owner=owner, private=private,
-            limits=limits, model=model,
+            limits=limits, model=model, environment_id=environment_id,
         )
     ]  # fmt: skip
 

@@ -242,6 +242,7 @@ class Session:
     private: bool = False
     limits: e.Limits = field(default_factory=e.Limits)
     model: Any = None  # {provider, name} when it is not the one its agent names
+    environment_id: str | None = None
     turns: int = 0
     turn: Turn | None = None
     past: tuple[Turn, ...] = ()
@@ -281,6 +282,7 @@ def apply(session: Session, fact: e.Fact) -> Session:
             return replace(
                 session, started=at, agent=f.agent, agent_version=f.agent_version, title=f.title,
                 owner=f.owner, private=f.private, limits=f.limits, model=f.model,
+                environment_id=f.environment_id,
             )  # fmt: skip
         case e.SessionModelChosen() as f:
             return replace(session, model=f.model)

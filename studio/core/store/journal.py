@@ -15,10 +15,11 @@ import sqlalchemy as sa
 
 from studio.core import faults
 from studio.core.rules import contents, ids
+from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import NotFound, Refused
 from studio.core.rules.events import Event, Fact
 from studio.core.rules.session import Session, apply
-from studio.core.store import blobs, codec, files, raw, rows, wakes
+from studio.core.store import blobs, codec, environment_rows, environments, files, raw, rows, wakes
 from studio.core.store import facts as reading
 from studio.core.store.changes import find_call, plain
 from studio.core.store.db import Db
@@ -47,8 +48,9 @@ KEEP_CHECKPOINT = (
 
 Rule = Callable[[Session], Sequence[Event]]
 OtherJournal = Literal[
-    "agents", "plugins", "policy", "people", "secrets", "models", "probes"
+    "agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments"
 ]  # fmt: skip
+Others = Sequence[tuple[str, Sequence[Event]]]  # events by the journal they go to
 
 
 class LeaseLost(Exception):
@@ -139,21 +141,44 @@ class Journal:
         at: int, actor: str | None,
     ) -> list[Fact]:  # fmt: skip
         """Record facts about agents, the policy, people and the like."""
+        return await self.commit_others(lambda conn: [(journal_id, rule(conn))], at=at, actor=actor)
+
+    async def commit_environment(
+        self, environment_id: str, rule: Callable[[sa.Connection, Environment], Sequence[Event]],
+        *, at: int, actor: str | None,
+    ) -> list[Fact]:  # fmt: skip
+        """Ask the rule of an environment as it stands, and record what it says in its journal.
+
+        NotFound when there is none; one that was deleted is for the rule to refuse.
+        """
+
+        def others(conn: sa.Connection) -> Others:
+            found = environments.get(conn, environment_id)
+            if found is None:
+                raise NotFound("There is no such environment.", code="environment.not_found")
+            return [(environment_id, rule(conn, found))]
+
+        return await self.commit_others(others, at=at, actor=actor)
+
+    async def commit_others(
+        self, rule: Callable[[sa.Connection], Others], *, at: int, actor: str | None
+    ) -> list[Fact]:
+        """Record facts in several journals that are no sessions', all of them or none."""
 
         def act(conn: sa.Connection) -> list[Fact]:
             faults.fault("journal.before_append")
-            head, last = raw.one(conn, LAST_OTHER, (journal_id,)) or (0, 0)
-            begun = Session(id=journal_id, seq=head, time=last)
-            made, _ = self._place(begun, rule(conn), max(at, last), actor)
-            raw.put_many(conn, INSERT_FACT, [_row(fact) for fact in made])
-            rows.derive_other(conn, made)
+            made = [
+                fact
+                for journal_id, events in rule(conn)
+                for fact in self._append_other(conn, journal_id, events, at, actor)
+            ]
             faults.fault("journal.after_append")
             return made
 
         def told(made: list[Fact]) -> None:
             faults.fault("journal.before_publish")
-            if made:
-                self._feed.publish(journal_id, made[-1].position)
+            for journal_id, position in {fact.session_id: fact.position for fact in made}.items():
+                self._feed.publish(journal_id, position)
 
         return await self._db.record(act, durable=_after_commit, told=told)
 
@@ -242,6 +267,18 @@ class Journal:
             raw.put(conn, KEEP_CHECKPOINT, (after.id, after.seq, codec.FOLD, state))
         faults.fault("journal.after_append")
         return made, after
+
+    def _append_other(
+        self, conn: sa.Connection, journal_id: str, events: Sequence[Event], at: int,
+        actor: str | None,
+    ) -> list[Fact]:  # fmt: skip
+        head, last = raw.one(conn, LAST_OTHER, (journal_id,)) or (0, 0)
+        begun, at = Session(id=journal_id, seq=head, time=last), max(at, last)
+        kept = [environment_rows.spilled(conn, event, at) for event in events]
+        made, _ = self._place(begun, kept, at, actor)
+        raw.put_many(conn, INSERT_FACT, [_row(fact) for fact in made])
+        rows.derive_other(conn, made)
+        return made
 
     def _place(
         self, session: Session, events: Sequence[Event], at: int, actor: str | None

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from studio.core.rules import events as e
 from studio.core.rules.events import Fact
 from studio.core.rules.session import Session, Turn, apply
-from studio.core.store import artifacts, codec, raw, usage_rows
+from studio.core.store import artifacts, codec, environment_rows, raw, usage_rows
 from studio.core.store.changes import Changes, Row, find_turn, plain
 from studio.core.store.effect_rows import follow as follow_effects
 from studio.core.store.facts import facts as facts_of
@@ -24,8 +24,8 @@ PAGE = 500
 INSERT_SESSION = (
     "INSERT INTO sessions (seq, position, status, turn_id, turns, held, questions, uncertain, "
     "last, ended, input_tokens, output_tokens, cost, cost_known, maybe_billed, active, search, "
-    "id, agent, agent_version, title, owner, private, started, first_position) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "id, agent, agent_version, title, owner, private, started, first_position, environment_id) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 UPDATE_SESSION = (
     "UPDATE sessions SET seq = ?, position = ?, status = ?, turn_id = ?, turns = ?, held = ?, "
@@ -96,9 +96,10 @@ VALUE_REMOVED = "UPDATE secrets SET removed = ?, by = ? WHERE owner = ? AND name
 DERIVED = (
     "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
     "skills", "session_plugins", "usage_days", "usage_sessions", "usage_plugins", "policies",
-    "keys", "secrets", "providers", "default_models", "probes", "checkpoints",
+    "keys", "secrets", "providers", "default_models", "probes", "environment_manifests",
+    "environments", "environment_labels", "disk_versions", "egress", "checkpoints",
 )  # fmt: skip
-OTHERS = ("agents", "plugins", "policy", "people", "secrets", "models", "probes")
+OTHERS = ("agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments")
 
 
 def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence[Fact]) -> None:
@@ -113,7 +114,7 @@ def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence
 
 
 def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
-    """The rows of agents, plugins, skills, policies, keys and secrets."""
+    """The rows of agents, plugins, skills, policies, keys, secrets and environments."""
     changes = Changes()
     for fact in facts:
         match fact.event:
@@ -155,9 +156,18 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
                 _follow_probe(changes, fact)
             case e.ProbeLost():
                 _follow_probe(changes, fact)
+            case e.EnvironmentManifestSaved() | e.EnvironmentManifestRemoved():
+                environment_rows.follow_manifest(changes, fact)
             case _:
                 pass
+    if facts and is_environment(facts[0].session_id):
+        environment_rows.follow(conn, changes, facts)
     changes.carry_out(conn)
+
+
+def is_environment(journal_id: str) -> bool:
+    """The journal is that of one environment."""
+    return journal_id.startswith("env_")
 
 
 def _plugin(f: e.PluginInstalled | e.PluginUpdated, at: int) -> Row:
@@ -270,7 +280,7 @@ def _follow_session(
         search = _search(_first_words(after), facts)
         rest = (
             search, after.id, after.agent, after.agent_version, plain(after.title), after.owner,
-            int(after.private), after.started, facts[0].position,
+            int(after.private), after.started, facts[0].position, after.environment_id,
         )  # fmt: skip
         changes.insert(INSERT_SESSION, (*row, *rest))
         if after.model is not None:
@@ -344,7 +354,7 @@ def rebuild(conn: sa.Connection) -> None:
     for (session_id,) in raw.every(conn, "SELECT DISTINCT session_id FROM events"):
         session = Session(id=session_id)
         for facts in _appends(conn, session_id):
-            if session_id in OTHERS:
+            if session_id in OTHERS or is_environment(session_id):
                 derive_other(conn, facts)
                 continue
             before = session

@@ -3,7 +3,8 @@
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
 be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
 session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
-default_models probes checkpoints`), and what is bookkeeping of its own (`positions wakes workers
+default_models probes environment_manifests environments environment_labels disk_versions egress
+checkpoints`), and what is bookkeeping of its own (`positions wakes workers
 receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses`).
 """
 
@@ -119,6 +120,7 @@ sessions = sa.Table(
     _count("maybe_billed"),  # model attempts that ended without word of what they cost
     _count("active"),  # ms of active time over all turns that ended
     _text("model", server_default=""),  # provider/name when it is not the one its agent names
+    _maybe("environment_id"),
     _text("search"),  # lower case: title, agent, owner, tools used, last failure
     # Lists go by `first_position`: it never changes, so a cursor neither skips nor repeats a
     # session. No index holds a column that moves with every fact.
@@ -126,6 +128,9 @@ sessions = sa.Table(
     sa.Index("sessions_status", "status", "first_position"),
     sa.Index("sessions_agent", "agent", "first_position"),
     sa.Index("sessions_agent_status", "agent", "status", "first_position"),
+    sa.Index("sessions_environment", "environment_id", "first_position",
+             sqlite_where=sa.text("environment_id IS NOT NULL"),
+             postgresql_where=sa.text("environment_id IS NOT NULL")),
     # SQLite looks for words along the one index that has the order; with two it would take the
     # narrow one and read every row. PostgreSQL has an index of trigrams when it may (0001).
     sa.Index("sessions_search", "first_position", "search").ddl_if(dialect="sqlite"),
@@ -487,6 +492,99 @@ probes = sa.Table(  # looks at something outside that people asked for
              postgresql_where=sa.text("ended IS NULL")),
     sa.Index("probes_target", "kind", "target", "id"),
 )  # fmt: skip
+
+environment_manifests = sa.Table(  # the newest that is not removed is in force
+    "environment_manifests",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+    _text("manifest"),  # JSON as written
+    _text("digest"),
+    _text("by"),
+    _time("time", nullable=False),
+    _time("removed"),
+)
+
+environments = sa.Table(  # one row each, folded from its own journal
+    "environments",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("first_position", sa.BigInteger, nullable=False),  # lists go by it
+    _text("name"),
+    _text("kind"),
+    _text("state"),  # made running stopped lost deleted
+    _maybe("manifest"),
+    sa.Column("manifest_version", sa.BigInteger, nullable=True),
+    _text("digest"),  # of the definition
+    _text("owner"),
+    _text("by"),
+    _time("made", nullable=False),
+    _time("last", nullable=False),  # time of its newest fact
+    _time("used", nullable=False),
+    _time("deleted"),
+    sa.Column("delete_after", sa.BigInteger, nullable=True),  # ms without use
+    sa.Column("version", sa.BigInteger, nullable=False),  # of the disk, 0 while there is none
+    _count("bytes"),  # of that version
+    _text("definition"),  # JSON; it never changes
+    _text("folded"),  # JSON of rules.environments.Environment, but for the definition
+    sa.Index("environments_first", "first_position"),
+    sa.Index("environments_name", "name"),
+    sa.Index("environments_manifest", "manifest", "manifest_version"),
+    sa.Index("environments_unused", "delete_after", sqlite_where=sa.text(
+             "delete_after IS NOT NULL AND deleted IS NULL"), postgresql_where=sa.text(
+             "delete_after IS NOT NULL AND deleted IS NULL")),
+)  # fmt: skip
+
+environment_labels = sa.Table(
+    "environment_labels",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, primary_key=True),
+    sa.Column("environment_id", sa.Text, primary_key=True),
+    sa.Index("environment_labels_of", "environment_id"),
+)
+
+disk_versions = sa.Table(
+    "disk_versions",
+    metadata,
+    sa.Column("environment_id", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of the fact that tells all of it
+    _text("digest"),
+    sa.Column("files", sa.BigInteger, nullable=False),
+    sa.Column("folders", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("added", sa.BigInteger, nullable=False),
+    _text("reason"),  # setup turn hand restore import fork
+    _maybe("session_id"),
+    _maybe("turn_id"),
+    _text("note"),
+    _text("by"),
+    sa.Column("skipped", sa.Integer, nullable=False),
+    sa.Column("moving", sa.Integer, nullable=False),
+    _time("time", nullable=False),
+    _time("removed"),
+    sa.Index("disk_versions_turn", "turn_id", sqlite_where=sa.text("turn_id IS NOT NULL"),
+             postgresql_where=sa.text("turn_id IS NOT NULL")),
+)  # fmt: skip
+
+egress = sa.Table(  # connections that were tried out of an environment
+    "egress",
+    metadata,
+    sa.Column("environment_id", sa.Text, primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    _text("host"),
+    sa.Column("port", sa.Integer, nullable=False),
+    _text("outcome"),  # allowed refused failed
+    _text("reason"),
+    sa.Column("up", sa.BigInteger, nullable=False),  # bytes
+    sa.Column("down", sa.BigInteger, nullable=False),
+    sa.Column("milliseconds", sa.BigInteger, nullable=False),
+    _text("turns"),  # JSON list of {session_id, turn_id}
+    _time("time", nullable=False),
+    sa.Index("egress_outcome", "environment_id", "outcome", "seq"),
+)
 
 checkpoints = sa.Table(
     "checkpoints",

@@ -42,6 +42,10 @@ def upgrade() -> None:
     _secret_uses()
     _providers()
     _probes()
+    _environment_manifests()
+    _environments()
+    _disk_versions()
+    _egress()
     _first_position()
     _facts_stay()
     _words_are_found()
@@ -203,11 +207,19 @@ def _sessions() -> None:
         sa.Column("maybe_billed", sa.BigInteger(), nullable=False, server_default="0"),
         sa.Column("active", sa.BigInteger(), nullable=False, server_default="0"),
         sa.Column("model", sa.Text(), nullable=False, server_default=""),
+        sa.Column("environment_id", sa.Text(), nullable=True),
         sa.Column("search", sa.Text(), nullable=False),
         sa.Column("first_position", sa.BigInteger(), nullable=False),
     )
     op.create_index("sessions_agent", "sessions", ["agent", "first_position"])
     op.create_index("sessions_agent_status", "sessions", ["agent", "status", "first_position"])
+    op.create_index(
+        "sessions_environment",
+        "sessions",
+        ["environment_id", "first_position"],
+        sqlite_where=sa.text("environment_id IS NOT NULL"),
+        postgresql_where=sa.text("environment_id IS NOT NULL"),
+    )
     op.create_index(
         "sessions_needs",
         "sessions",
@@ -742,6 +754,110 @@ def _probes() -> None:
         postgresql_where=sa.text("ended IS NULL"),
     )
     op.create_index("probes_target", "probes", ["kind", "target", "id"])
+
+
+def _environment_manifests() -> None:
+    op.create_table(
+        "environment_manifests",
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("manifest", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("removed", sa.BigInteger(), nullable=True),
+    )
+
+
+def _environments() -> None:
+    op.create_table(
+        "environments",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("first_position", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("manifest", sa.Text(), nullable=True),
+        sa.Column("manifest_version", sa.BigInteger(), nullable=True),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("made", sa.BigInteger(), nullable=False),
+        sa.Column("last", sa.BigInteger(), nullable=False),
+        sa.Column("used", sa.BigInteger(), nullable=False),
+        sa.Column("deleted", sa.BigInteger(), nullable=True),
+        sa.Column("delete_after", sa.BigInteger(), nullable=True),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False, server_default="0"),
+        sa.Column("definition", sa.Text(), nullable=False),
+        sa.Column("folded", sa.Text(), nullable=False),
+    )
+    op.create_index("environments_first", "environments", ["first_position"])
+    op.create_index("environments_name", "environments", ["name"])
+    op.create_index("environments_manifest", "environments", ["manifest", "manifest_version"])
+    op.create_index(
+        "environments_unused",
+        "environments",
+        ["delete_after"],
+        sqlite_where=sa.text("delete_after IS NOT NULL AND deleted IS NULL"),
+        postgresql_where=sa.text("delete_after IS NOT NULL AND deleted IS NULL"),
+    )
+    op.create_table(
+        "environment_labels",
+        sa.Column("key", sa.Text(), primary_key=True),
+        sa.Column("value", sa.Text(), primary_key=True),
+        sa.Column("environment_id", sa.Text(), primary_key=True),
+    )
+    op.create_index("environment_labels_of", "environment_labels", ["environment_id"])
+
+
+def _disk_versions() -> None:
+    op.create_table(
+        "disk_versions",
+        sa.Column("environment_id", sa.Text(), primary_key=True),
+        sa.Column("version", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("files", sa.BigInteger(), nullable=False),
+        sa.Column("folders", sa.BigInteger(), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("added", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=True),
+        sa.Column("turn_id", sa.Text(), nullable=True),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("skipped", sa.Integer(), nullable=False),
+        sa.Column("moving", sa.Integer(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+        sa.Column("removed", sa.BigInteger(), nullable=True),
+    )
+    op.create_index(
+        "disk_versions_turn",
+        "disk_versions",
+        ["turn_id"],
+        sqlite_where=sa.text("turn_id IS NOT NULL"),
+        postgresql_where=sa.text("turn_id IS NOT NULL"),
+    )
+
+
+def _egress() -> None:
+    op.create_table(
+        "egress",
+        sa.Column("environment_id", sa.Text(), primary_key=True),
+        sa.Column("seq", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("host", sa.Text(), nullable=False),
+        sa.Column("port", sa.Integer(), nullable=False),
+        sa.Column("outcome", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("up", sa.BigInteger(), nullable=False),
+        sa.Column("down", sa.BigInteger(), nullable=False),
+        sa.Column("milliseconds", sa.BigInteger(), nullable=False),
+        sa.Column("turns", sa.Text(), nullable=False),
+        sa.Column("time", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("egress_outcome", "egress", ["environment_id", "outcome", "seq"])
 
 
 def _first_position() -> None:
