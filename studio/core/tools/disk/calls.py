@@ -55,9 +55,7 @@ async def _shell(desk: Desk, arguments: Mapping[str, Any], kit: Kit) -> Result:
     value = {"exit": ran.exit, "seconds": round(ran.seconds, 3), "output": _with_marker(shown, ran)}
     if ran.ended is None:
         return Result(value=value, files=_whole(text, shown))
-    raise ToolError(
-        f"command.{ran.ended}", ran.words, result=value, maybe_ran=ran.ended == "lost"
-    )
+    raise ToolError(f"command.{ran.ended}", ran.words, result=value, maybe_ran=ran.ended == "lost")
 
 
 def _teller(kit: Kit) -> Callable[[bytes], None]:
@@ -84,7 +82,9 @@ def _with_marker(shown: output.Shown, ran: Ran) -> str:
         lines = "line" if shown.left_out == 1 else "lines"
         notes.append(f"{shown.left_out:,} {lines} before this, whole in {OUTPUT_NAME}")
     if ran.size > len(ran.output):
-        notes.append(f"it wrote {ran.size:,} bytes, of which the first {len(ran.output):,} are kept")
+        notes.append(
+            f"it wrote {ran.size:,} bytes, of which the first {len(ran.output):,} are kept"
+        )
     return f"[{'; '.join(notes)}]\n{shown.text}" if notes else shown.text
 
 

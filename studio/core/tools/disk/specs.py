@@ -58,7 +58,12 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
         ["path"],
         path=_PATH,
         offset={"type": "integer", "minimum": 1, "description": "First line, from 1"},
-        limit={"type": "integer", "minimum": 1, "maximum": 200, "description": "Lines, 200 at most"},
+        limit={
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 200,
+            "description": "Lines, 200 at most",
+        },
     ),
     WRITE: _object(
         ["path", "text"],
