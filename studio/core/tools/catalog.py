@@ -125,8 +125,9 @@ class LiveCatalog:
         answering = {source.name for source, _, _ in connections}
         gaps += needs.missing(held, tools, answering, self._values)
         offered = Offered(
-            tools=tools, gaps=tuple(gaps), skills=skills.briefs(packages), servers=tuple(seen)
-        )
+            tools=tools, gaps=tuple(gaps), skills=skills.briefs(packages), servers=tuple(seen),
+            packages=tuple(packages.values()),
+        )  # fmt: skip
         states = tuple((connection, connection.generation) for _, connection, _ in connections)
         whole = len(connections) == len(sources)
         self._kept[id(manifest)] = _Kept(

@@ -38,6 +38,7 @@ class Opening:
         self._mark = (-1, -1)
         self._providers: dict[str, ProviderRow] = {}
         self._keys: dict[str, str] = {}
+        self._owned: dict[str, dict[str, str]] = {}
         self._key_problems: dict[str, str] = {}
         self._has_problems = False
         self._taken: tuple[Any, Any] | None = None
@@ -84,6 +85,10 @@ class Opening:
         except NotSet as wrong:
             raise _unusable(f"The model cannot be asked. {wrong}") from None
 
+    def of(self, owner: str) -> Mapping[str, str]:
+        """The opened secrets of an environment, by name, as of the last `fresh`."""
+        return self._owned.get(owner, {})
+
     async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
         """Note that these secrets of the studio are used now, once a minute at most."""
         now = self._clock.now()
@@ -117,11 +122,17 @@ class Opening:
         self._keys = dict(plain.get(saved_rule.OWNER, {}))
         self._key_problems = dict(problems.get(saved_rule.OWNER, {}))
         others = [
-            (f"key of {name}" if owner == saved_rule.OWNER else f"{owner} {name}", value)
+            (f"key of {name}" if owner == saved_rule.OWNER else name, text)
             for owner, named in plain.items()
             if owner != rule_of.STUDIO
             for name, value in named.items()
+            for text in (rule_of.parts(value) if owner != saved_rule.OWNER else (value,))
         ]
+        self._owned = {
+            owner: dict(named)
+            for owner, named in plain.items()
+            if owner not in (rule_of.STUDIO, saved_rule.OWNER)
+        }
         self.values.fill(
             plain.get(rule_of.STUDIO, {}), problems.get(rule_of.STUDIO, {}), others
         )  # fmt: skip

@@ -34,6 +34,7 @@ class Environment:
 
     `versions` counts those that are there, `used` is when it was last worked in. `setup` says how
     that went on the present disk; `setup_seq` is the fact that told. `owner` "" is everybody.
+    `puts` counts how often another disk was put in the place of the one that was there.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Environment:
     forked_from: e.ForkedFrom | None = None
     disk: Disk | None = None
     versions: int = 0
+    puts: int = 0
     deleted: int | None = None
 
     @property
@@ -107,7 +109,10 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
         case e.EnvironmentStopped():
             return replace(environment, state="stopped")
         case e.EnvironmentReset():
-            return replace(environment, state="stopped", setup="", setup_seq=0, lost="")
+            return replace(
+                environment, state="stopped", setup="", setup_seq=0, lost="",
+                puts=environment.puts + 1,
+            )  # fmt: skip
         case e.EnvironmentLost() as f:
             return replace(environment, state="lost", lost=f.reason)
         case e.SetupStarted():
@@ -119,12 +124,15 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
             disk = Disk(
                 version=f.version, digest=f.digest, files=f.files, folders=f.folders, bytes=f.bytes
             )
-            return replace(environment, disk=disk, versions=environment.versions + 1, used=at)
+            return replace(
+                environment, disk=disk, versions=environment.versions + 1, used=at,
+                puts=environment.puts + (f.reason == "import"),
+            )  # fmt: skip
         case e.DiskRestored():
             found = environment if environment.state != "lost" else replace(
                 environment, state="stopped", lost=""
             )  # fmt: skip
-            return replace(found, used=at)
+            return replace(found, used=at, puts=environment.puts + 1)
         case e.DiskVersionRemoved():
             return replace(environment, versions=environment.versions - 1)
         case e.EgressTried():
