@@ -18,6 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.clock": {"studio.core.rules"},
     "studio.core.faults": set(),
     "studio.core.pdf": set(),
+    "studio.core.disks": {"studio.core.rules", "studio.core.faults", "studio.core.disks"},
     "studio.core.intake": {"studio.core.rules", "studio.core.store", "studio.core.pdf"},
     "studio.core.keys": set(),
     "studio.core.tokens": {"studio.core.rules"},
