@@ -28,6 +28,9 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.schemas", "studio.core.providers", "studio.core.faults",
     },
     "studio.core.network": {"studio.core.network", "studio.core.faults"},
+    "studio.core.sandboxes": {
+        "studio.core.sandboxes", "studio.core.network", "studio.core.faults",
+    },
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
         "studio.core.network", "studio.core.masking", "studio.core.packages",
