@@ -21,6 +21,10 @@ from studio.core.store.presence import Presence
 from studio.core.tools.tool import Catalog
 from studio.core.tools.values import Values
 from studio.core.work.driver import Driver
+from studio.core.work.environments.operations import Operations
+from studio.core.work.environments.places import Places
+from studio.core.work.environments.sweeping import Sweeping
+from studio.core.work.environments.turns import Turns
 from studio.core.work.hold import Hold
 from studio.core.work.opening import Opening
 from studio.core.work.probing import Look, Probing
@@ -41,6 +45,7 @@ class Worker:
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
         looks: Mapping[str, Look] | None = None, trace_key: bytes = b"",
+        places: Places | None = None,
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
@@ -48,7 +53,9 @@ class Worker:
         self.driver = Driver(
             db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock,
             opening=self.opening, trace_key=trace_key,
+            environments=Turns(places) if places is not None else None,
         )  # fmt: skip
+        self.places = places
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
         self.probing = Probing(
@@ -68,6 +75,11 @@ class Worker:
                 group.create_task(self._listen(), name="worker.listen")
                 group.create_task(self._heartbeat(), name="worker.heartbeat")
                 group.create_task(self.probing.run(), name="worker.probing")
+                if self.places is not None:
+                    operations = Operations(self.places, self.feed)
+                    group.create_task(self.places.run(), name="worker.places")
+                    group.create_task(operations.run(), name="worker.operations")
+                    group.create_task(Sweeping(self.places).run(), name="worker.sweeping")
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 group.create_task(self._prepare(), name="worker.prepare")

@@ -45,8 +45,8 @@ class Kit:
 
     `key` is the idempotency key (64 hex), `deadline` a monotonic time in seconds, `progress` takes
     (done, total or None, words) and may be called at any time. `held` says that the call waited for
-    a person since the tool was shown, perhaps for long. `headers` (lower case) go along with an HTTP
-    request: secrets of the session's environment.
+    a person since the tool was shown, perhaps for long. `headers` (lower case) go along with an
+    HTTP request: secrets of the session's environment.
     """
 
     key: str

@@ -20,7 +20,7 @@ from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.providers import ProviderRow
 from studio.core.store.secrets import SealedRow
-from studio.core.tools.values import NotSet, Values
+from studio.core.tools.values import SECRET, NotSet, Values
 
 log = logging.getLogger("studio.worker")
 
@@ -92,7 +92,8 @@ class Opening:
     async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
         """Note that these secrets of the studio are used now, once a minute at most."""
         now = self._clock.now()
-        due = [name for name in names if now - self._noted.get(name, 0) > USE_MILLISECONDS]
+        ours = [name for name in names if SECRET + name in self.values]
+        due = [name for name in ours if now - self._noted.get(name, 0) > USE_MILLISECONDS]
         if not due:
             return
         self._noted.update(dict.fromkeys(due, now))

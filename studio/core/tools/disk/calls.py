@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from studio.core.rules import media
+from studio.core.rules.environments import tools as names
 from studio.core.sandboxes.contract import Command, Ran, SandboxError
 from studio.core.tools.disk import output, specs
 from studio.core.tools.disk.desk import Desk
@@ -206,6 +207,6 @@ def _in_words() -> Iterator[None]:
 
 
 _ACTS: Mapping[str, Act] = {
-    specs.SHELL: _shell, specs.READ: _read, specs.WRITE: _write, specs.EDIT: _edit,
-    specs.GLOB: _glob, specs.GREP: _grep,
+    names.SHELL: _shell, names.READ: _read, names.WRITE: _write, names.EDIT: _edit,
+    names.GLOB: _glob, names.GREP: _grep,
 }  # fmt: skip

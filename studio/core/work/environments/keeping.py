@@ -36,12 +36,13 @@ async def look(places: Places, place: Place, limit: int | None = None) -> Kept:
     """The disk as it is, in the store of versions."""
     limits = disks.Limits(bytes=limit) if limit else disks.Limits()
     async with place.sandbox.folder() as folder:
-        found = await asyncio.to_thread(
-            places.disks.keep, folder, cache=place.cache, limits=limits
-        )
+        found = await asyncio.to_thread(places.disks.keep, folder, cache=place.cache, limits=limits)
     return Kept(
-        digest=found.digest, files=found.version.files, folders=found.version.folders,
-        bytes=found.version.size, added=found.stored,
+        digest=found.digest,
+        files=found.version.files,
+        folders=found.version.folders,
+        bytes=found.version.size,
+        added=found.stored,
         skipped=tuple(f"{path} ({why})" for path, why in found.version.skipped),
         moving=found.changed_while_kept,
     )
@@ -81,17 +82,18 @@ async def first(places: Places, place: Place, environment: Environment) -> None:
     await put(places, place, environment.disk.digest)
 
 
-async def take_in(
-    places: Places, place: Place, archive: Path, *, name: str, by: str
-) -> int:
+async def take_in(places: Places, place: Place, archive: Path, *, name: str, by: str) -> int:
     """Put what an archive holds in the disk's place, keeping first what is there."""
     brought = await asyncio.to_thread(places.disks.take_in, archive, disks.Limits())
     await keep(places, place, "hand", note=f"Before {name} was imported.", by=by)
     await put(places, place, brought.digest)
     fault("disk.before_fact")
     kept = Kept(
-        digest=brought.digest, files=brought.version.files, folders=brought.version.folders,
-        bytes=brought.version.size, added=brought.stored,
+        digest=brought.digest,
+        files=brought.version.files,
+        folders=brought.version.folders,
+        bytes=brought.version.size,
+        added=brought.stored,
     )
     facts = await places.record(
         place.id,

@@ -25,7 +25,9 @@ async def export(places: Places, place: Place, session: Session, turn: e.TurnRef
     """Keep each file of `outputs/` that differs from its artifact's newest version."""
     found = await place.sandbox.glob(f"{FOLDER}**/*", most=MOST)
     if found.more:
-        log.warning("%s has more than %d files in %s; the first are kept.", place.name, MOST, FOLDER)
+        log.warning(
+            "%s has more than %d files in %s; the first are kept.", place.name, MOST, FOLDER
+        )
     for number, path in enumerate(found.paths, 1):
         try:
             await _one(places, place, session, turn, path, number)

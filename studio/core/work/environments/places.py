@@ -144,9 +144,7 @@ class Places:
         await self.record(
             place.id,
             lambda conn, found: (
-                records.note_started(
-                    found, isolation=place.opened.isolation, worker=self.worker
-                )
+                records.note_started(found, isolation=place.opened.isolation, worker=self.worker)
                 if found.state != "running" or found.isolation != place.opened.isolation
                 else []
             ),
@@ -158,8 +156,16 @@ class Places:
         self._places.pop(place.id, None)
         await self._tell_now(place)
         await self.record(
-            place.id, lambda conn, found: records.note_stopped(found, by=by, reason=reason), by or None
+            place.id,
+            lambda conn, found: records.note_stopped(found, by=by, reason=reason),
+            by or None,
         )
+
+    async def forget(self, id: str) -> None:
+        """End what runs in an environment that is over, and let go of it."""
+        place = self._places.pop(id, None)
+        if place is not None:
+            await place.sandbox.stop()
 
     async def run(self) -> None:
         """Record what was reached for, and let idle places go, until cancelled; then stop all."""
@@ -206,7 +212,8 @@ class Places:
         turns = tuple(dict.fromkeys(running))[: records.MOST_TURNS]
         place.tried.append(
             e.EgressTried(
-                host=self.opening.values.mask.text(tried.host), port=tried.port, outcome=tried.outcome, reason=tried.reason,
+                host=self.opening.values.mask.text(tried.host), port=tried.port,
+                outcome=tried.outcome, reason=tried.reason,
                 up=tried.bytes_up, down=tried.bytes_down, milliseconds=tried.milliseconds,
                 turns=turns,
             )

@@ -106,9 +106,7 @@ async def _files(places: Places, place: Place, environment: Environment) -> None
             await place.sandbox.write(path, data)
 
 
-async def _bytes(
-    places: Places, entry: Mapping[str, Any]
-) -> AsyncIterator[tuple[str, bytes]]:
+async def _bytes(places: Places, entry: Mapping[str, Any]) -> AsyncIterator[tuple[str, bytes]]:
     """The files of one entry, as (path, bytes)."""
     if "text" in entry:
         yield entry["path"], entry["text"].encode("utf-8")

@@ -4,13 +4,13 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from studio.core.rules import events as e
+from studio.core.rules import ids
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import StudioError
-from studio.core.rules.ids import turn_of
 from studio.core.rules.session import Session
 from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import secrets as uses
@@ -51,16 +51,14 @@ class Turns:
             return str(wrong)
 
     async def joined(self, session: Session, offered: Offered) -> Offered:
-        """What is offered, with the tools of the session's environment and its secrets for calls."""
+        """What is offered, with the tools of the environment, and its secrets for calls."""
         if session.environment_id is None:
             return offered
         environment = await self.places.find(session.environment_id)
         if environment is None or environment.deleted is not None:
             words = "The environment of this session was deleted."
             return replace(offered, gaps=(*offered.gaps, Gap(source="environment", message=words)))
-        tools = {
-            name: self._with_secret(environment, tool) for name, tool in offered.tools.items()
-        }
+        tools = {name: self._with_secret(environment, tool) for name, tool in offered.tools.items()}
         if environment.kind == "none":
             return replace(offered, tools=tools)
         try:
@@ -72,15 +70,16 @@ class Turns:
             self._desk(session, environment, place), place=f"environment {environment.name}",
             identity=f"{environment.id} {environment.puts}",
         )  # fmt: skip
-        there = {
-            name: AtWork(tool, self.places, environment.id, session.id)
+        there: dict[str, Tool] = {
+            name: AtWork(tool, self.places, environment.id)
             for name, tool in own.items()
             if name not in tools
         }
         return replace(offered, tools={**tools, **there})
 
-    def labels(self, environment: Environment | None) -> tuple[str, ...]:
-        """The labels that the policy looks at, as k=v."""
+    async def labels(self, id: str) -> tuple[str, ...]:
+        """The labels of an environment that the policy looks at, as k=v."""
+        environment = await self.places.find(id)
         found = environment.labels if environment is not None else {}
         return tuple(f"{key}={value}" for key, value in found.items())
 
@@ -146,7 +145,7 @@ class Turns:
         return secrets.for_command(environment, values, names)
 
     def _with_secret(self, environment: Environment, tool: Tool) -> Tool:
-        """An HTTP tool that calls below an address which a secret of the environment is bound to."""
+        """An HTTP tool whose address lies below one that a secret is bound to."""
         if tool.spec.origin.kind != "http":
             return tool
         url = tool.spec.destination.partition(" ")[2]
@@ -157,57 +156,46 @@ class Turns:
         return Bound(tool, secrets.headers(slot, value), slot.name, self.places, environment.id)
 
 
-@dataclass
 class AtWork:
     """A tool of the disk that works while nobody changes the disk as a whole."""
 
-    tool: Tool
-    places: Places
-    environment_id: str
-    session_id: str
-
-    @property
-    def spec(self) -> ToolSpec:
-        """As the tool says of itself."""
-        return self.tool.spec
+    def __init__(self, tool: Tool, places: Places, environment_id: str) -> None:
+        self.spec = tool.spec
+        self._tool, self._places, self._id = tool, places, environment_id
 
     def bound(self, arguments: Any) -> ToolSpec:
         """The spec of a call, with the secrets that it asks for."""
         asked = arguments.get("secrets") if isinstance(arguments, Mapping) else None
         names = tuple(str(name) for name in asked) if isinstance(asked, list) else ()
-        return replace(self.tool.spec, secrets=names) if names else self.tool.spec
+        return replace(self.spec, secrets=names) if names else self.spec
 
     async def call(self, arguments: Any, kit: Kit) -> Result:
         """Do it at its place."""
-        turn = e.TurnRef(session_id=kit.session_id, turn_id=turn_of(kit.effect_id))
+        turn = e.TurnRef(session_id=kit.session_id, turn_id=ids.turn_of(kit.effect_id))
         try:
-            async with self.places.at_work(self.environment_id, kit.effect_id, turn):
-                await _note(self.places, self.environment_id, self.bound(arguments), kit)
-                return await self.tool.call(arguments, kit)
+            async with self._places.at_work(self._id, kit.effect_id, turn):
+                await _note(self._places, self._id, self.bound(arguments), kit)
+                return await self._tool.call(arguments, kit)
         except (SandboxError, StudioError) as wrong:
             raise ToolError(wrong.code, str(wrong), settled=True) from None
 
 
-@dataclass
 class Bound:
     """An HTTP tool whose calls carry a secret of the environment in their headers."""
 
-    tool: Tool
-    headers: Mapping[str, str]
-    name: str
-    places: Places
-    environment_id: str
-
-    @property
-    def spec(self) -> ToolSpec:
-        """As the tool says of itself, and that this secret goes along."""
-        own = self.tool.spec
-        return replace(own, secrets=(*own.secrets, self.name), hash=f"{own.hash}+{self.name}")
+    def __init__(
+        self, tool: Tool, headers: Mapping[str, str], name: str, places: Places, environment_id: str
+    ) -> None:
+        own = tool.spec
+        digest = ids.digest([own.hash, environment_id, name])
+        self.spec = replace(own, secrets=(*own.secrets, name), hash=digest)
+        self._tool, self._headers, self._name = tool, headers, name
+        self._places, self._id = places, environment_id
 
     async def call(self, arguments: Any, kit: Kit) -> Result:
         """Send it with the headers."""
-        await _note(self.places, self.environment_id, replace(self.spec, secrets=(self.name,)), kit)
-        return await self.tool.call(arguments, replace(kit, headers=self.headers))
+        await _note(self._places, self._id, replace(self.spec, secrets=(self._name,)), kit)
+        return await self._tool.call(arguments, replace(kit, headers=self._headers))
 
 
 async def _note(places: Places, environment_id: str, spec: ToolSpec, kit: Kit) -> None:
