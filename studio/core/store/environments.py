@@ -142,8 +142,8 @@ def unused(conn: sa.Connection, now: int, *, limit: int = 100) -> tuple[str, ...
 def labels(conn: sa.Connection, ids: Collection[str | None]) -> dict[str, tuple[str, ...]]:
     """The labels of these environments by id, as k=v."""
     found: dict[str, list[str]] = {}
-    for id in ids:
-        for row in raw.every(conn, LABELS, (id,)) if id is not None else ():
+    for id in (id for id in ids if id is not None):
+        for row in raw.every(conn, LABELS, (id,)):
             found.setdefault(id, []).append(f"{row[0]}={row[1]}")
     return {id: tuple(labels) for id, labels in found.items()}
 

@@ -7,7 +7,7 @@ collected. A restore keeps what was there before, so nothing is lost by it.
 import asyncio
 from pathlib import Path
 
-from studio.core.disks import disks
+from studio.core.disks.limits import Limits
 from studio.core.faults import fault
 from studio.core.rules import events as e
 from studio.core.rules.environments import records
@@ -34,7 +34,7 @@ async def keep(
 
 async def look(places: Places, place: Place, limit: int | None = None) -> Kept:
     """The disk as it is, in the store of versions."""
-    limits = disks.Limits(bytes=limit) if limit else disks.Limits()
+    limits = Limits(bytes=limit) if limit else Limits()
     async with place.sandbox.folder() as folder:
         found = await asyncio.to_thread(places.disks.keep, folder, cache=place.cache, limits=limits)
     return Kept(
@@ -84,7 +84,7 @@ async def first(places: Places, place: Place, environment: Environment) -> None:
 
 async def take_in(places: Places, place: Place, archive: Path, *, name: str, by: str) -> int:
     """Put what an archive holds in the disk's place, keeping first what is there."""
-    brought = await asyncio.to_thread(places.disks.take_in, archive, disks.Limits())
+    brought = await asyncio.to_thread(places.disks.take_in, archive, Limits())
     await keep(places, place, "hand", note=f"Before {name} was imported.", by=by)
     await put(places, place, brought.digest)
     fault("disk.before_fact")

@@ -111,9 +111,7 @@ class Operations:
                 version = await self._act(place, operation)
             return e.OperationEnded(operation_id=operation.id, ok=True, version=version)
         except Locked:
-            words = (
-                f"A command of {place.name} ran for longer than {LOCK_SECONDS:.0f} s. Try again."
-            )
+            words = f"A command of it ran for longer than {LOCK_SECONDS:.0f} s. Try again."
             return _failed(operation, "environment_busy", words)
         except (StudioError, SandboxError) as wrong:
             return _failed(operation, wrong.code, wrong.message)
