@@ -24,6 +24,7 @@ STATUS: dict[type[e.StudioError], int] = {
     e.Invalid: 422,
     e.TooLarge: 413,
     e.Refused: 409,
+    e.Changed: 412,
     e.Denied: 403,
     e.Unknown: 401,
     e.Gone: 410,

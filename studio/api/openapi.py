@@ -25,6 +25,7 @@ WHY = {
     409: "The rules say no, and `code` says which one.",
     410: "It was there and is over.",
     411: "A body is needed, with its length.",
+    412: "It was changed since the version that If-Match names.",
     413: "It is over a limit that is written down.",
     415: "The body is not of the kind that is asked for, or is encoded.",
     416: "The range lies behind the end.",

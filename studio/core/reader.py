@@ -5,16 +5,14 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from studio.core.clock import Clock
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -68,16 +66,13 @@ from studio.core.projections.timeline import Line, Timeline
 from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
+from studio.core.questions import EnvironmentQuestions
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
-from studio.core.sealing import KeyFile
 from studio.core.store import files
-from studio.core.store.db import Db
-from studio.core.store.feed import Feed
-from studio.core.store.journal import Journal
 
 __all__ = [
     "AgentBrief",
@@ -144,16 +139,8 @@ class Follow(Protocol):
         ...
 
 
-class Reader:
+class Reader(EnvironmentQuestions):
     """Questions over one store. `data` is the folder that holds it."""
-
-    def __init__(
-        self, *, db: Db, journal: Journal, feed: Feed, clock: Clock, data: Path,
-        seals: KeyFile | None = None, trace_key: bytes = b"",
-    ) -> None:  # fmt: skip
-        self._db, self._journal, self._feed = db, journal, feed
-        self._clock, self._data, self._seals = clock, data, seals
-        self._trace_key = trace_key
 
     # What needs a person ----------------------------------------------------------------------
 
@@ -430,13 +417,6 @@ class Reader:
         """Every model of the saved providers, that a session may be given."""
         return await self._read(models.choices)
 
-    def _keys(self) -> tuple[frozenset[str] | None, str]:
-        """The ids of the keys in the key file, None without one, and where it is."""
-        if self._seals is None:
-            return None, "in this process"
-        ring = self._seals.ring()
-        return frozenset(ring.keys) if ring is not None else None, str(self._seals.path)
-
     # Usage ------------------------------------------------------------------------------------
 
     def span(self, *, since: str = "", until: str = "", days: int = 30) -> Span:
@@ -516,11 +496,6 @@ class Reader:
         except Unavailable as error:
             return {"ready": False, "why": error.message}
         return {"ready": True, "why": None}
-
-    async def _read(self, act: Callable[[sa.Connection], T], *texts: str) -> T:
-        """Ask the store, once the texts that came from outside are such as it can hold."""
-        pages.plain(*texts)
-        return await self._db.read(act)
 
     def _patience(self) -> Patience:
         return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())

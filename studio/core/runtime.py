@@ -4,6 +4,7 @@ from studio.core.store.uploads import Upload
 from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.artifacts import ArtifactVerbs, SavedArtifact
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
+from studio.core.verbs.environments import EnvironmentVerbs, ForkPlan, Made, ManifestPlan
 from studio.core.verbs.models import ModelVerbs
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
@@ -15,6 +16,9 @@ from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Sto
 __all__ = [
     "MISSING",
     "Decided",
+    "ForkPlan",
+    "Made",
+    "ManifestPlan",
     "Plan",
     "PluginPlan",
     "Preview",
@@ -32,6 +36,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs, ServerVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

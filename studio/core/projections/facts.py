@@ -50,19 +50,39 @@ def after(
     conn: sa.Connection, person: Person, session_id: str, seq: int, limit: int
 ) -> list[EventRow]:
     """Facts behind a seq, oldest first: two statements."""
-    query = _of(conn, person, session_id).where(c.seq > seq).order_by(c.seq)
-    return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
+    sessions.head(conn, person, session_id)
+    return of_journal(conn, session_id, after=seq, limit=limit)
 
 
 def before(
     conn: sa.Connection, person: Person, session_id: str, seq: int | None, limit: int
 ) -> list[EventRow]:
     """The newest facts, or those before a seq; oldest first: two statements."""
-    query = _of(conn, person, session_id).order_by(c.seq.desc())
-    if seq is not None:
-        query = query.where(c.seq < seq)
+    sessions.head(conn, person, session_id)
+    return end_of_journal(conn, session_id, before=seq, limit=limit)
+
+
+def of_journal(conn: sa.Connection, journal_id: str, *, after: int, limit: int) -> list[EventRow]:
+    """Facts of a journal behind a seq, for whoever may see it."""
+    query = _of(journal_id).where(c.seq > after).order_by(c.seq)
+    return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
+
+
+def end_of_journal(
+    conn: sa.Connection, journal_id: str, *, before: int | None, limit: int
+) -> list[EventRow]:
+    """The newest facts of a journal, or those before a seq; oldest first."""
+    query = _of(journal_id).order_by(c.seq.desc())
+    if before is not None:
+        query = query.where(c.seq < before)
     rows = sessions.rows(conn, query.limit(_size(limit)))
     return [_row(row) for row in reversed(rows)]
+
+
+def refers(conn: sa.Connection, journal_id: str, hash: str) -> bool:
+    """A fact of this journal names this hash."""
+    query = sa.select(1).where(c.session_id == journal_id, c.payload.contains(f'"{hash}"'))
+    return bool(HASH.fullmatch(hash)) and conn.execute(query.limit(1)).first() is not None
 
 
 def blob(conn: sa.Connection, person: Person, session_id: str, hash: str) -> bytes:
@@ -71,16 +91,14 @@ def blob(conn: sa.Connection, person: Person, session_id: str, hash: str) -> byt
     What a provider wants back unchanged is no content for people or programs.
     """
     sessions.head(conn, person, session_id)
-    refers = sa.select(1).where(c.session_id == session_id, c.payload.contains(f'"{hash}"'))
-    known = HASH.fullmatch(hash) and conn.execute(refers.limit(1)).first()
+    known = refers(conn, session_id, hash)
     data = blobs.read(conn, hash) if known and not blobs.is_opaque(conn, hash) else None
     if data is None:
         raise NotFound("This session has no such content.", code="content.not_found")
     return data
 
 
-def _of(conn: sa.Connection, person: Person, session_id: str) -> sa.Select[Any]:
-    sessions.head(conn, person, session_id)
+def _of(session_id: str) -> sa.Select[Any]:
     is_call = sa.and_(f.id == c.effect_id, f.kind != "model")
     return (
         sa.select(*(c[name] for name in _NAMES), *(f[name] for name in _ORIGIN))

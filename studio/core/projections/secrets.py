@@ -42,7 +42,7 @@ def rows(
         SecretRow(
             name=row.name, version=row.version, by=row.by, time=row.time, used=row.used,
             used_by=row.used_by, effect_id=row.effect_id, agents=users.pop(row.name, ()),
-            problem=_problem(row.key, keys, path),
+            problem=problem_of(row.key, keys, path),
         )
         for row in secrets.list_of(conn, rule_of.STUDIO)
     ]  # fmt: skip
@@ -62,7 +62,8 @@ def _users(conn: sa.Connection) -> dict[str, tuple[str, ...]]:
     return {name: tuple(names) for name, names in users.items()}
 
 
-def _problem(key: str, keys: frozenset[str] | None, path: str) -> str:
+def problem_of(key: str, keys: frozenset[str] | None, path: str) -> str:
+    """Why a value that is sealed under this key cannot be opened; "" when it can."""
     if keys is None:
         return f"It cannot be opened: there is no key file {path}."
     return "" if key in keys else f"It cannot be opened: key {key} is missing in {path}."

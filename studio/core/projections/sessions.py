@@ -65,6 +65,7 @@ class SessionRow:
     maybe_billed: int
     active: int
     model: str
+    environment_id: str | None
     seq: int
 
 

@@ -5,6 +5,7 @@
       Invalid       what you sent does not make sense; a message per field   422
       TooLarge      it is over a limit that is written down                  413
       Refused       the rules say no, and which one                          409
+        Changed     somebody changed it since you looked                     412
       Denied        you may not                                              403
       Unknown       nobody has said who you are                              401
       Gone          it was there and is over                                 410
@@ -72,6 +73,12 @@ class Refused(StudioError):
     """The rules say no, and `code` says which one."""
 
     code = "refused"
+
+
+class Changed(Refused):
+    """Somebody changed it since the version that you looked at (If-Match, RFC 9110, 13.1.1)."""
+
+    code = "changed"
 
 
 class Denied(StudioError):

@@ -1,5 +1,7 @@
 """Bytes by their hash: contents too large to stand in a fact. The same bytes are kept once."""
 
+import hashlib
+
 import sqlalchemy as sa
 
 from studio.core.rules import contents
@@ -22,6 +24,13 @@ def keep(conn: sa.Connection, content: Content, at: int) -> Content:
         data = contents.data(content)
         raw.put(conn, KEEP, (content.hash, content.size, content.media, data, at))
     return short
+
+
+def put(conn: sa.Connection, data: bytes, at: int) -> tuple[str, bool]:
+    """Keep bytes of a file; their SHA-256 in hex, and whether they are new here."""
+    hash = hashlib.sha256(data).hexdigest()
+    count = raw.put(conn, KEEP, (hash, len(data), "application/octet-stream", data, at))
+    return hash, count > 0
 
 
 def read(conn: sa.Connection, hash: str) -> bytes | None:

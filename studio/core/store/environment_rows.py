@@ -164,4 +164,5 @@ def _fixed(environment: Environment, first: Fact) -> Row:
 
 
 def _folded(environment: Environment) -> str:
-    return codec.value(replace(environment, definition={}))
+    slots = environment.definition.get("secrets", [])
+    return codec.value(replace(environment, definition={"secrets": slots}))

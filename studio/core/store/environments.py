@@ -11,8 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from studio.core.rules import access
+from studio.core.rules import events as e
 from studio.core.rules.access import Person
-from studio.core.rules.environments import slots
+from studio.core.rules.environments import records, slots
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.records import Busy
 from studio.core.rules.environments.slots import Coverage
@@ -146,6 +147,24 @@ def labels(conn: sa.Connection, ids: Collection[str | None]) -> dict[str, tuple[
         for row in raw.every(conn, LABELS, (id,)):
             found.setdefault(id, []).append(f"{row[0]}={row[1]}")
     return {id: tuple(labels) for id, labels in found.items()}
+
+
+def ended(conn: sa.Connection, environment: Environment, by: Person | None) -> list[e.Event]:
+    """The end of an environment, with its secrets dropped; the rule may refuse it.
+
+    `by` is None when it was unused for as long as its manifest allows.
+    """
+    events = records.delete(environment, busy(conn, environment.id, by), by)
+    gone: list[e.Event] = []
+    for secret in secrets.list_of(conn, environment.id):
+        secrets.drop(conn, environment.id, secret.name)
+        gone.append(
+            e.SecretRemoved(
+                owner=environment.id, name=secret.name, version=secret.version,
+                by=by.id if by is not None else "",
+            )
+        )  # fmt: skip
+    return [*gone, *events]
 
 
 def missing_files(conn: sa.Connection, hashes: Iterable[str]) -> tuple[str, ...]:

@@ -21,6 +21,9 @@ PUT = (
 WRAP = "UPDATE sealed SET key = ?, wrapped = ? WHERE owner = ? AND name = ? AND version = ?"
 DROP = "DELETE FROM sealed WHERE owner = ? AND name = ?"
 ALL_SEALED = "SELECT owner, name, version, key, wrapped, value FROM sealed ORDER BY owner, name"
+ONE_SEALED = (
+    "SELECT owner, name, version, key, wrapped, value FROM sealed WHERE owner = ? AND name = ?"
+)
 LIST = (
     "SELECT s.owner, s.name, s.version, s.by, s.time, x.key, u.used, u.by, u.effect_id "
     "FROM secrets AS s LEFT JOIN sealed AS x ON x.owner = s.owner AND x.name = s.name "
@@ -92,6 +95,12 @@ def list_of(conn: sa.Connection, owner: str) -> tuple[Secret, ...]:
 def all_sealed(conn: sa.Connection) -> tuple[SealedRow, ...]:
     """Every sealed value."""
     return tuple(_sealed(row) for row in raw.every(conn, ALL_SEALED))
+
+
+def sealed(conn: sa.Connection, owner: str, name: str) -> SealedRow | None:
+    """One sealed value."""
+    row = raw.one(conn, ONE_SEALED, (owner, name))
+    return None if row is None else _sealed(row)
 
 
 def keys(conn: sa.Connection) -> frozenset[str]:

@@ -527,7 +527,7 @@ environments = sa.Table(  # one row each, folded from its own journal
     sa.Column("version", sa.BigInteger, nullable=False),  # of the disk, 0 while there is none
     _count("bytes"),  # of that version
     _text("definition"),  # JSON; it never changes
-    _text("folded"),  # JSON of rules.environments.Environment, but for the definition
+    _text("folded"),  # JSON of its Environment; of the definition the slots alone
     sa.Index("environments_first", "first_position"),
     sa.Index("environments_name", "name"),
     sa.Index("environments_manifest", "manifest", "manifest_version"),

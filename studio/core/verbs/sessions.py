@@ -1,6 +1,6 @@
 """Sessions: start one, send a message, stop a turn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from studio.core.rules.session import Session
 from studio.core.store import agents, listings, providers
 from studio.core.verbs import parts
 from studio.core.verbs.attaching import Attached
+from studio.core.verbs.environments import finding
 from studio.core.verbs.models import offered
 from studio.core.verbs.parts import Verbs
 
@@ -71,18 +72,39 @@ class Preview:
     summarises: str = ""
 
 
+@dataclass
+class _Place:
+    """The environment of a session to start: its name or id as asked, and its id once found."""
+
+    person: Person
+    asked: str | None
+    id: str | None = None
+
+    def then(self, find: Callable[[Any, Session], None]) -> Callable[[Any, Session], None]:
+        """Find it in the transaction that starts the session, and then what else is to be found."""
+
+        def before(conn: Any, session: Session) -> None:
+            if self.asked is not None:
+                self.id = finding.usable(conn, self.person, self.asked).id
+            find(conn, session)
+
+        return before
+
+
 class SessionVerbs(Verbs):
     """What one may do with sessions."""
 
     async def start_session(
         self, person: Person, *, agent: str, title: str = "", message: str | None = None,
         private: bool = False, version: int | None = None, files: Sequence[Part] = (),
-        model: tuple[str, str] | None = None, key: str | None = None,
+        model: tuple[str, str] | None = None, environment: str | None = None,
+        key: str | None = None,
     ) -> Started:  # fmt: skip
         """Start a session of an agent (its newest version unless told), with a first message.
 
         `model` is a saved provider and one of its models, in place of what the agent names. An
-        agent that names none gets the default of now.
+        agent that names none gets the default of now. `environment` is a name or an id; Refused
+        when it is deleted, another's alone, or lacks a required secret.
         """
         access.needs(person, "operator", "start a session")
         if message is not None or files:
@@ -102,10 +124,12 @@ class SessionVerbs(Verbs):
             person, files, self.limits, agent=(agent, found.version), model=chosen
         )  # fmt: skip
 
+        place = _Place(person, environment)
+
         def rule(session: Session) -> list[e.Event]:
             events = messages.start(
                 agent=agent, agent_version=found.version, title=title, owner=person.id,
-                private=private, limits=manifest.limits, model=chosen,
+                private=private, limits=manifest.limits, model=chosen, environment_id=place.id,
             )  # fmt: skip
             if message is not None and turn_id is not None:
                 events += messages.accept(
@@ -119,9 +143,10 @@ class SessionVerbs(Verbs):
             wake_at=self.clock.now() if turn_id else None,
             receipt=parts.receipt(
                 person, "start_session", "", key,
-                [agent, version, title, message, private, *attached.asked, *(model or ())],
+                [agent, version, title, message, private, *attached.asked, *(model or ()),
+                 *([environment] if environment is not None else ())],
             ),
-            before=attached.find, also=attached.spend,
+            before=place.then(attached.find), also=attached.spend,
             answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
         )  # fmt: skip
         fault("message.after_commit")
@@ -257,6 +282,7 @@ class SessionVerbs(Verbs):
     ) -> dict[str, Any]:  # fmt: skip
         def before(conn: Any, found: Session) -> None:
             parts.visible(person, found)
+            finding.still_usable(conn, person, found)
             attached.find(conn, found)
 
         fault("message.before_commit")

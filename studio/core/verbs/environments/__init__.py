@@ -1,0 +1,12 @@
+"""What one may do with environments, by noun: manifests, the environments, their secrets, forks."""
+
+from studio.core.verbs.environments.forks import ForkPlan, ForkVerbs
+from studio.core.verbs.environments.life import LifeVerbs, Made
+from studio.core.verbs.environments.manifests import ManifestPlan, ManifestVerbs
+from studio.core.verbs.environments.secrets import EnvironmentSecretVerbs
+
+__all__ = ["EnvironmentVerbs", "ForkPlan", "Made", "ManifestPlan"]
+
+
+class EnvironmentVerbs(ManifestVerbs, LifeVerbs, EnvironmentSecretVerbs, ForkVerbs):
+    """All of them."""
