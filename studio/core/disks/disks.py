@@ -4,11 +4,12 @@ Several processes may use it at once. Whoever adds holds the store's lock togeth
 who takes away holds it alone; who reads needs none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from studio.core.disks import browsing, differences, durable, keeping, restoring
+from studio.core.disks import browsing, collecting, differences, durable, keeping, restoring
 from studio.core.disks.browsing import Entry, Listing, Look, Window
+from studio.core.disks.collecting import Collected
 from studio.core.disks.differences import Change, TextDiff
 from studio.core.disks.keeping import Kept
 from studio.core.disks.limits import Limits
@@ -18,6 +19,7 @@ from studio.core.disks.tree import Version
 from studio.core.disks.versions import Versions
 
 LOCK = "lock"
+GRACE = 3_600.0  # seconds in which a version that was just kept need not be named by anybody yet
 
 
 class Disks:
@@ -87,3 +89,12 @@ class Disks:
     def text_diff(self, a: str | None, b: str | None) -> TextDiff:
         """Two files by hash as a unified diff, bounded; None stands for no file."""
         return differences.text_diff(self._objects, a, b)
+
+    def collect(self, keep: Collection[str], *, grace: float = GRACE) -> Collected:
+        """Forget every version but these and the newest, and free what only those needed.
+
+        Keeps wait until it is over; reads and restores go on. When anything that is to stay cannot
+        be read, nothing is taken away: Unavailable.
+        """
+        with durable.locked(self._lock, alone=True):
+            return collecting.collect(self._objects, self._versions, keep, grace)

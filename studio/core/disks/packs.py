@@ -82,6 +82,13 @@ class Pack:
         place = Place(self.name, packing, start, self.size - start, size)
         return digest.hexdigest(), place
 
+    def copy(self, source: int, place: Place) -> Place:
+        """Append an object of another pack, as it is packed there."""
+        start = self.size
+        for piece in _stored(source, place):
+            self._append(piece)
+        return Place(self.name, place.packing, start, place.stored, place.size)
+
     def close(self) -> None:
         """Make it durable; its folder is the caller's to sync."""
         self._file.flush()
