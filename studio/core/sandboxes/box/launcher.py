@@ -182,7 +182,7 @@ class Launcher:
             self._selector.unregister(running.status)
         said = _status(running.told + _all(running.status))
         running.tell(exit=said.get("exit-code", code), refused=said.get("refused"),
-                     told="exit-code" in said)  # fmt: skip
+                     told="exit-code" in said and "refused" not in said)  # fmt: skip
         running.studio.close()
         os.close(running.status)
         if running.hold is not None:

@@ -21,7 +21,7 @@ Isolation = Literal["bubblewrap", "landlock", "none"]
 class Plan:
     """A process to start. `user` is the id it runs as, None for our own.
 
-    `disk` is shown to bubblewrap at `mount_point()` when the user may not reach it by its path.
+    With `is_moved`, `disk` is bound to `mount_point()`, where any user reaches it.
     `joins` are files of control groups to join. With `egress`, it is held until a listener on port
     3128 inside was handed over. `write` and `read` are the paths that Landlock leaves. `processes`
     bounds them for the whole user, where nothing better can.

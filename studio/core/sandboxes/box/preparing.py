@@ -91,11 +91,10 @@ def _boxed(command: Command, place: Place, descriptors: list[int]) -> Plan:
     machine, limits = place.machine, place.limits
     given = FIRST + 1  # the first holds the arguments themselves
     files = {name: given + index for index, name in enumerate(command.files)}
-    is_moved = machine.user is not None
-    disk = mount_point() if is_moved else str(place.disk)
     options = bubblewrap.arguments(
         bubblewrap.Profile(
-            disk=disk, cwd=_inside(command.cwd), scratch=min(_SCRATCH, limits.memory // 4),
+            disk=_shown_disk(place), cwd=_inside(command.cwd),
+            scratch=min(_SCRATCH, limits.memory // 4),
             variables=_variables(command, paths.ROOT, with_egress=place.with_egress), files=files,
         )
     )  # fmt: skip
@@ -114,24 +113,30 @@ def _boxed(command: Command, place: Place, descriptors: list[int]) -> Plan:
         isolation="bubblewrap",
         program=[bubblewrap.PROGRAM, "--args", str(FIRST), "--",
                  *bounds.shell(command.line, most)],
-        disk=str(place.disk), is_moved=is_moved, egress=place.with_egress,
+        disk=str(place.disk), is_moved=machine.is_moved, egress=place.with_egress,
         user=machine.user, joins=_joins(place), limits=_bounds(place),
     )  # fmt: skip
 
 
 def _bare(command: Command, place: Place) -> Plan:
     """Without namespaces: held by Landlock, or by nothing."""
-    machine, disk = place.machine, str(place.disk)
+    machine, disk = place.machine, _shown_disk(place)
     is_held = machine.isolation == "landlock"
     closed = machine.filter_closed if is_held else None
     return Plan(
         isolation=machine.isolation, program=bounds.shell(command.line, None),
+        disk=str(place.disk), is_moved=machine.is_moved,
         cwd="/".join([disk, *paths.parts(command.cwd)]),
         variables={**_variables(command, disk, with_egress=False), "TMPDIR": disk},
         write=[disk, *_WRITE], read=_READ, filter=closed.hex() if closed else "",
         processes=place.limits.processes if place.group is None else None,
         user=machine.user, joins=_joins(place), limits=_bounds(place),
     )  # fmt: skip
+
+
+def _shown_disk(place: Place) -> str:
+    """Where the disk is for the one who starts the command."""
+    return mount_point() if place.machine.is_moved else str(place.disk)
 
 
 def _joins(place: Place) -> tuple[str, ...]:

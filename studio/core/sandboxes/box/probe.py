@@ -5,12 +5,14 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from studio.core.sandboxes.box import bubblewrap, cgroups, landlock, seccomp
 from studio.core.sandboxes.box.plan import Isolation
 
 USER = 65_533  # who commands are outside of their box when the studio runs as root
 _SECONDS = 10.0
+_ADMIN = 1 << 21
 
 GAPS = {
     "files": "Commands see all that the user of the studio can read.",
@@ -31,13 +33,15 @@ GAPS = {
 class Machine:
     """What holds commands here. `words` say why; `gaps` what is not held, in words by name.
 
-    `user` is the id that commands run as, None for the studio's own.
+    `user` is the id that commands run as, None for the studio's own; `is_moved`: the disk is bound
+    where that user reaches it, for the studio's folders may be closed to others.
     """
 
     isolation: Isolation
     words: str
     gaps: Mapping[str, str] = field(default_factory=dict)
     user: int | None = None
+    is_moved: bool = False
     groups: cgroups.Home | None = None
     filter: bytes | None = field(default=None, repr=False)
     filter_closed: bytes | None = field(default=None, repr=False)
@@ -69,9 +73,16 @@ def machine(isolation: Isolation, words: str, *, user: int = USER) -> Machine:
     name, groups = platform.machine(), cgroups.home()
     return Machine(
         isolation=isolation, words=words, user=user if is_root else None, groups=groups,
+        is_moved=is_root and _may_mount(),
         filter=seccomp.program(name), filter_closed=seccomp.program(name, sockets=False),
         gaps={gap: GAPS[gap] for gap in _gaps(isolation, is_root=is_root, groups=groups)},
     )  # fmt: skip
+
+
+def _may_mount() -> bool:
+    """Whether we have CAP_SYS_ADMIN (capabilities(7)), which root in a container often has not."""
+    status = Path("/proc/self/status").read_text()
+    return bool(int(status.split("CapEff:")[1].split()[0], 16) & _ADMIN)
 
 
 def _gaps(isolation: Isolation, *, is_root: bool, groups: cgroups.Home | None) -> list[str]:

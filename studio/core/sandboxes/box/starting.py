@@ -116,14 +116,19 @@ def _supervise(plan: Plan, status: int) -> NoReturn:
         try:
             _run(plan, supervisor)
         except OSError as wrong:
-            os.write(status, json.dumps({"refused": wrong.strerror or str(wrong)}).encode())
+            _tell(status, refused=f"{wrong.filename or 'a step'}: {wrong.strerror or wrong}")
         finally:
             os._exit(125)
     while (found := os.waitpid(-1, 0))[0] != command:
         continue  # an orphan that ended by itself
     code = os.waitstatus_to_exitcode(found[1])
-    os.write(status, json.dumps({"exit-code": code}).encode())
+    _tell(status, **{"exit-code": code})
     os._exit(0)
+
+
+def _tell(status: int, **said: object) -> None:
+    """Tell the launcher of the command's end, as bubblewrap does: a JSON object a line."""
+    os.write(status, json.dumps(said).encode() + b"\n")
 
 
 def _run(plan: Plan, supervisor: int) -> NoReturn:
