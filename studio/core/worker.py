@@ -97,6 +97,8 @@ class Worker:
         """Let go of providers and tool servers."""
         await self.shelf.close()
         await self.catalog.close()
+        if self.places is not None:
+            await self.places.close()
 
     async def _listen(self) -> None:
         async with self.feed.subscribe() as growth:

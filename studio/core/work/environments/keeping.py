@@ -84,7 +84,7 @@ async def first(places: Places, place: Place, environment: Environment) -> None:
 
 async def take_in(places: Places, place: Place, archive: Path, *, name: str, by: str) -> int:
     """Put what an archive holds in the disk's place, keeping first what is there."""
-    brought = await asyncio.to_thread(places.disks.take_in, archive, Limits())
+    brought = await asyncio.to_thread(places.disks.take_in, archive)
     await keep(places, place, "hand", note=f"Before {name} was imported.", by=by)
     await put(places, place, brought.digest)
     fault("disk.before_fact")

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from studio.core.clock import Clock
 from studio.core.disks.disks import Disks
@@ -47,8 +47,16 @@ class Opened:
     gaps: tuple[str, ...] = ()
 
 
-Open = Callable[[Environment, Path, Told], Opened]
-"""Opens the sandbox of an environment in its folder; SandboxError says why it cannot be."""
+class Open(Protocol):
+    """Opens sandboxes."""
+
+    async def __call__(self, environment: Environment, folder: Path, told: Told) -> Opened:
+        """The sandbox of an environment in its folder; SandboxError says why there is none."""
+        ...
+
+    async def close(self) -> None:
+        """End everything that was opened."""
+        ...
 
 
 @dataclass(eq=False)
@@ -111,10 +119,8 @@ class Places:
             await self.opening.fresh()
             folder = self.folder / id
             folder.mkdir(mode=0o711, parents=True, exist_ok=True)
-            place = Place(
-                id=id, name=environment.name, folder=folder,
-                opened=self._opens(environment, folder, lambda tried: self._tell(id, tried)),
-            )  # fmt: skip
+            opened = await self._opens(environment, folder, lambda tried: self._tell(id, tried))
+            place = Place(id=id, name=environment.name, folder=folder, opened=opened)
             self._places.setdefault(id, place)
             place = self._places[id]
         place.used = time.monotonic()
@@ -160,6 +166,10 @@ class Places:
             lambda conn, found: records.note_stopped(found, by=by, reason=reason),
             by or None,
         )
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        await self._opens.close()
 
     async def forget(self, id: str) -> None:
         """End what runs in an environment that is over, and let go of it."""

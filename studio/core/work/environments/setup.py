@@ -45,7 +45,7 @@ def _is_there(place: Place) -> bool:
 async def _found_again(places: Places, place: Place, environment: Environment) -> str:
     """The disk is gone from this machine: it is as its newest version again, or it is lost."""
     if environment.disk is not None:
-        await place.sandbox.start()
+        await place.sandbox.reset()
         await keeping.put(places, place, environment.disk.digest)
         source = environment.disk.version
         kept = records.Kept(

@@ -57,9 +57,7 @@ class Sweeping:
 
     async def _delete(self, id: str) -> None:
         with suppress(Refused):  # a turn began meanwhile
-            await self.places.record(
-                id, lambda conn, found: records.delete(found, environments.busy(conn, id), None)
-            )
+            await self.places.record(id, lambda conn, found: environments.ended(conn, found, None))
 
     async def _clear(self, id: str) -> None:
         """Remove a folder, once nobody works in it any more."""
