@@ -13,12 +13,17 @@ STUDIO = {"studio.core", "studio.web", "studio.api", "studio.cli", "studio.demo"
 ARROWS: dict[str, set[str]] = {
     "studio.core.rules": {"studio.core.rules"},
     "studio.core.schemas": {"studio.core.rules", "studio.core.schemas"},
-    "studio.core.packages": {"studio.core.rules", "studio.core.packages"},
+    "studio.core.packages": {
+        "studio.core.rules", "studio.core.archives", "studio.core.packages",
+    },
     "studio.core.manifests": {"studio.core.rules", "studio.core.manifests"},
     "studio.core.clock": {"studio.core.rules"},
     "studio.core.faults": set(),
     "studio.core.pdf": set(),
-    "studio.core.disks": {"studio.core.rules", "studio.core.faults", "studio.core.disks"},
+    "studio.core.archives": {"studio.core.rules", "studio.core.archives"},
+    "studio.core.disks": {
+        "studio.core.rules", "studio.core.faults", "studio.core.archives", "studio.core.disks",
+    },
     "studio.core.intake": {"studio.core.rules", "studio.core.store", "studio.core.pdf"},
     "studio.core.keys": set(),
     "studio.core.tokens": {"studio.core.rules"},

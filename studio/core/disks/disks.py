@@ -7,10 +7,20 @@ who takes away holds it alone; who reads needs none.
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from studio.core.disks import browsing, collecting, differences, durable, keeping, restoring
+from studio.core.disks import (
+    browsing,
+    collecting,
+    differences,
+    durable,
+    exporting,
+    importing,
+    keeping,
+    restoring,
+)
 from studio.core.disks.browsing import Entry, Listing, Look, Window
 from studio.core.disks.collecting import Collected
 from studio.core.disks.differences import Change, TextDiff
+from studio.core.disks.exporting import Form
 from studio.core.disks.keeping import Kept
 from studio.core.disks.limits import Limits
 from studio.core.disks.objects import Objects
@@ -89,6 +99,21 @@ class Disks:
     def text_diff(self, a: str | None, b: str | None) -> TextDiff:
         """Two files by hash as a unified diff, bounded; None stands for no file."""
         return differences.text_diff(self._objects, a, b)
+
+    def export(self, digest: str, form: Form) -> Iterator[bytes]:
+        """A version as a tar.zst or zip archive, made while its pieces are taken.
+
+        Raises Invalid `archive.name` at once when a zip cannot tell a name, NotFound.
+        """
+        return exporting.export(self._objects, self.version(digest), form)
+
+    def take_in(self, archive: Path, *, limits: Limits | None = None) -> Kept:
+        """Keep what a tar, tar.gz, tar.zst or zip archive holds, whole or not at all.
+
+        Raises Invalid `archive.invalid` naming the entry and what is wrong, TooLarge.
+        """
+        with durable.locked(self._lock, alone=False):
+            return importing.take_in(self._objects, self._versions, archive, limits or Limits())
 
     def collect(self, keep: Collection[str], *, grace: float = GRACE) -> Collected:
         """Forget every version but these and the newest, and free what only those needed.
