@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from studio.core.store import rows
-from tests.core.store import stories
+from tests.core.store import environment_stories, stories
 from tests.core.store.conftest import (  # noqa: F401 - fixtures
     Store,
     migrated_database,
@@ -34,6 +34,26 @@ async def told_and_rebuilt(store: Store, randoms: Random, name: str) -> None:
     await store.db.record(rows.rebuild)
 
     assert await store.derived() == followed
+
+
+async def test_rebuilt_rows_of_environments_are_those_that_followed(ready_url: str) -> None:  # noqa: F811
+    async with opened(ready_url) as store:
+        for seed in range(5):
+            tellings = [
+                environment_stories.tell(Random(seed * 10 + n), 60, f"env_{seed}{n}")
+                for n in range(3)
+            ]
+            for appends in zip_longest(*tellings):
+                told = [store.tell_other(append) for append in appends if append is not None]
+                await asyncio.gather(*told)
+        followed = await store.derived()
+
+        await store.db.record(rows.rebuild)
+
+        assert await store.derived() == followed
+        assert {name for name in ("environments", "disk_versions", "egress") if followed[name]} == {
+            "environments", "disk_versions", "egress",
+        }  # fmt: skip
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from studio.core import faults
+from studio.core.rules.events import Fact
 from studio.core.store import migrate, raw, rows, tables
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
@@ -42,6 +43,12 @@ class Store:
             append.session_id, lambda _: append.events, at=append.at, actor=append.actor,
             must_exist=False, **options,
         )  # fmt: skip
+
+    async def tell_other(self, append: Append) -> list[Fact]:
+        """One append of a story whose journal is no session's."""
+        return await self.journal.commit_others(
+            lambda _: [(append.session_id, append.events)], at=append.at, actor=append.actor
+        )
 
     async def one(self, statement: str, *values: Any) -> Any:
         """The first row."""

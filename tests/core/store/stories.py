@@ -80,7 +80,8 @@ def tell(random: Random, steps: int, session_id: str = "ses_1") -> list[Append]:
     limits = e.Limits(steps=e.Limit(value=4), calls=e.Limit(value=9, hard=teller.chance(0.5)))
     teller.record(
         messages.start(agent="helper", agent_version=3, title="Ünïcode\x00 and \ud800 half a pair",
-                   owner="alice", private=teller.chance(0.3), limits=limits),
+                   owner="alice", private=teller.chance(0.3), limits=limits,
+                       environment_id=random.choice((None, "env_1"))),
         "alice",
     )  # fmt: skip
     for _ in range(steps):

@@ -64,6 +64,6 @@ def _ports(entry: Reader) -> list[int]:
             entry.faults.add(path, "must be a port, a whole number from 1 to 65,535.")
         else:
             found.append(port)
-    if not found and entry.at("ports") not in entry.faults.fields:
+    if entry.value["ports"] == []:
         entry.fault("ports", "must name one port at least; without the field it is 443.")
     return sorted(set(found))
