@@ -424,6 +424,8 @@ async def test_the_disk_of_a_deleted_environment_is_removed(studio: Studio) -> N
     assert studio.worker_ is not None
     assert studio.worker_.places is not None
 
+    async with studio.worker_.places.locks.alone(id, within=10):  # the turn's end is through
+        pass
     await Sweeping(studio.worker_.places).round()
 
     assert not studio.disk(id).parent.exists()

@@ -71,6 +71,7 @@ class Asking:
                     ),
                 )
                 return done.session
+            offered = await self.driver.offered(session, manifest)  # its disk may be another
         chosen = await choose(self.driver.shelf, manifest.model, ask.candidate)
         talk = await self._talks.of(session, models.reads(chosen.model))
         sizes = talk.sizes(self._overhead(manifest, offered))

@@ -9,7 +9,5 @@ from studio.core.verbs.environments.secrets import EnvironmentSecretVerbs
 __all__ = ["EnvironmentVerbs", "ForkPlan", "Made", "ManifestPlan"]
 
 
-class EnvironmentVerbs(
-    ManifestVerbs, LifeVerbs, EnvironmentSecretVerbs, ForkVerbs, DiskVerbs
-):
+class EnvironmentVerbs(ManifestVerbs, LifeVerbs, EnvironmentSecretVerbs, ForkVerbs, DiskVerbs):
     """All of them."""

@@ -10,7 +10,7 @@ from typing import Any
 from studio.core.rules import events as e
 from studio.core.rules import ids
 from studio.core.rules.environments.environment import Environment
-from studio.core.rules.errors import StudioError
+from studio.core.rules.errors import Refused, StudioError
 from studio.core.rules.session import Session
 from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import secrets as uses
@@ -92,6 +92,8 @@ class Turns:
             return
         try:
             await self._keep(session, e.TurnRef(session_id=session.id, turn_id=turn.id))
+        except Refused as wrong:  # it was deleted meanwhile
+            log.info("What the turn %s left on its disk is not kept: %s", turn.id, wrong)
         except Exception:
             log.exception("What the turn %s left on its disk could not be kept.", turn.id)
         self._kept[session.id] = turn.id

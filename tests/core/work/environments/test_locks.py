@@ -67,9 +67,7 @@ async def test_nobody_works_while_one_changes(tmp_path: Path) -> None:
 
 
 async def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE
-    )
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
