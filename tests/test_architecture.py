@@ -29,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "studio.core.network": {"studio.core.network", "studio.core.faults"},
     "studio.core.sandboxes": {
-        "studio.core.sandboxes", "studio.core.network", "studio.core.rules", "studio.core.faults",
+        "studio.core.sandboxes", "studio.core.network", "studio.core.faults",
     },
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
