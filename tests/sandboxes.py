@@ -15,11 +15,16 @@ from pathlib import Path
 
 from studio.core.network.connector import Connector
 from studio.core.network.resolver import Rules
+from studio.core.sandboxes.box.launching import Launcher
+from studio.core.sandboxes.box.probe import probe
+from studio.core.sandboxes.container import Container, Image
+from studio.core.sandboxes.container_cli import Cli
 from studio.core.sandboxes.contract import Command, Limits, Ran, Sandbox, SandboxError
 from studio.core.sandboxes.none import NoSandbox
 from studio.core.sandboxes.remote import RemoteSandbox
 from studio.core.sandboxes.remote_service import Service
-from tests.standins import box_service
+from studio.core.sandboxes.sandbox import Box
+from tests.standins import box_service, container_cli
 
 LIMITS = Limits(
     output=20_000, disk=30 * 1024**2, file=8 * 1024**2, memory=512 * 1024**2, command_seconds=10
@@ -492,6 +497,24 @@ async def _remote(folder: Path) -> AsyncIterator[Sandbox]:
             await connector.aclose()
 
 
+@kind
+@contextlib.asynccontextmanager
+async def _container(folder: Path) -> AsyncIterator[Sandbox]:
+    cli = Cli(str(container_cli.program(folder)), "docker")
+    image = Image(name=container_cli.IMAGE)
+    yield Container(folder / "disk", identity="env_1", image=image, cli=cli, limits=LIMITS, free=0)
+
+
+@kind
+@contextlib.asynccontextmanager
+async def _sandbox(folder: Path) -> AsyncIterator[Sandbox]:
+    launcher = Launcher()
+    try:
+        yield Box(folder / "disk", machine=probe(), launcher=launcher, limits=LIMITS, free=0)
+    finally:
+        await launcher.close()
+
+
 async def play(name: str, words: str, folder: Path) -> str:
     """What came of a case with a kind: nothing when it holds, else what was wrong."""
     async with KINDS[name](folder) as box:
@@ -514,7 +537,7 @@ async def main() -> int:
     for words in CASES:
         cells = list[str]()
         for name in KINDS:
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 wrong = await play(name, words, Path(folder))
             differs = (name, words) in DIFFERENCES
             failed += bool(wrong) != differs

@@ -101,9 +101,8 @@ class ContainerRun:
     async def _ended(self) -> None:
         """Once it is to end: kill by its mark; what does not end then is left, and said to be."""
         await self._asked.wait()
-        if self._why != "stopped":  # the container itself is removed
-            done = await self._ending()
-            self.is_left = done.code != 0
+        done = await self._ending()
+        self.is_left = done.code != 0
         await asyncio.sleep(_GRACE)
         self.is_left = True
         self._process.kill()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from studio.core.sandboxes.container_flags import RUNTIME
 
 READ_SCRIPT = ("/bin/sh", "-c", 'eval "$(cat)"')
-MARK = "STUDIO_COMMAND"
+MARK = "SANDBOX_COMMAND"
 _OVER = "studio-over"
 # `grep -l` names the environments that hold the mark. A process that was killed has none left.
 _SWEEP = """
