@@ -429,5 +429,6 @@ async def test_the_disk_of_a_deleted_environment_is_removed(studio: Studio) -> N
     await Sweeping(studio.worker_.places).round()
 
     assert not studio.disk(id).parent.exists()
-    session = await studio.core.runtime.send_message(BOB, session_id, "say still there")
-    assert session is not None
+    with pytest.raises(Refused) as refused:
+        await studio.core.runtime.send_message(BOB, session_id, "say still there")
+    assert refused.value.code == "environment.deleted"

@@ -1,0 +1,250 @@
+"""An environment in a container of docker or podman; its disk is a folder of this machine.
+
+One container is kept for an environment, found by the label of its identity and by nothing else.
+It waits; each command is one `exec`, given to a shell by its standard input.
+"""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from studio.core.sandboxes import container_flags, container_script
+from studio.core.sandboxes.box import folders
+from studio.core.sandboxes.box.usage import FREE
+from studio.core.sandboxes.container_cli import PULL_SECONDS, Cli, unavailable
+from studio.core.sandboxes.container_flags import Shape
+from studio.core.sandboxes.container_run import ContainerRun
+from studio.core.sandboxes.container_script import READ_SCRIPT, Task
+from studio.core.sandboxes.contract import Command, Kind, Limits, Ran, SandboxError
+from studio.core.sandboxes.host_disk import HostDisk
+
+# Answers what a command asks of the network: a listener, and the id that tries are noted under.
+Serve = Callable[[socket.socket, str], Coroutine[Any, Any, None]]
+USER = 65_533  # who commands are, when the studio runs as root
+FIRST_PORT = 3128
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """What a container is made of. `pin` is what `name` meant at the first start, or empty.
+
+    `pinned` is told the pin when there was none.
+    """
+
+    name: str
+    pin: str = ""
+    pinned: Callable[[str], None] = lambda _: None
+
+
+class Container(HostDisk):
+    """One environment of the kind `container`."""
+
+    kind: Kind = "container"
+
+    def __init__(
+        self, disk: Path, *, identity: str, image: Image, cli: Cli, limits: Limits | None = None,
+        serve: Serve | None = None, loosened: frozenset[str] = frozenset(), free: int = FREE,
+    ) -> None:  # fmt: skip
+        super().__init__(disk, limits or Limits(), USER if os.geteuid() == 0 else None, free)
+        self._identity, self._image, self._cli = identity, image, cli
+        self._serve, self._loosened = serve, loosened
+        self._places = asyncio.Semaphore(self._limits.commands)
+        self._files = asyncio.Lock()  # one command with secret files at a time
+        self._starting = asyncio.Lock()
+        self._ports: set[int] = set()
+        self._running: set[ContainerRun] = set()
+        self._id: str | None = None
+        self._runtime: Path | None = None
+        self.features: frozenset[str] = frozenset()
+
+    async def start(self) -> None:
+        """Find the container of this identity, or make it."""
+        async with self._starting:
+            if self._id is not None:
+                return
+            await super().start()
+            backend = await self._cli.backend()
+            self._runtime = self._runtime or _runtime()
+            shape = await self._shape(self._runtime)
+            self._id = await self._found(container_flags.digest(shape, backend))
+            if self._id is None:
+                out = await self._cli.sure(*container_flags.argv(shape, backend))
+                self._id = out.decode().strip().splitlines()[-1]
+            self.features = backend.features
+            if (await self._inside(b"command -v socat >/dev/null")).code == 0:
+                self.features |= {"relay"}
+
+    async def stop(self) -> None:
+        """End the container, and with it every process; the disk stays."""
+        for run in self._running:
+            run.end("stopped", "The environment was stopped.")
+        async with self._gate.alone(), self._starting:
+            for item in await self._containers():
+                await self._cli.sure("rm", "--force", item["Id"])
+            self._id = None
+            if self._runtime is not None:
+                await asyncio.to_thread(shutil.rmtree, self._runtime)
+                self._runtime = None
+
+    async def reset(self) -> None:
+        """End every process and leave an empty disk."""
+        await self.stop()
+        await HostDisk.start(self)
+        async with self._gate.alone():
+            await folders.empty(self._disk)
+            await self._watch.look()
+
+    async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
+        """Run a line in the container."""
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(self._places)
+            if command.files:
+                await stack.enter_async_context(self._files)
+            await stack.enter_async_context(self._gate.shared())
+            await self.start()
+            if words := self._watch.no_room():
+                raise SandboxError("disk.full", words)
+            await self.check_folder(command.cwd)
+            mark = secrets.token_hex(16)
+            port = await stack.enter_async_context(self._egress(mark, command.egress))
+            return await self._ran(_task(command, mark, port), command, heard)
+
+    async def _ran(self, task: Task, command: Command, heard: Callable[[bytes], None]) -> Ran:
+        assert self._id is not None, "it was started, and stopping waits for us"
+        process = await self._cli.begin("exec", "--interactive", self._id, *READ_SCRIPT)
+        ending = partial(self._inside, container_script.ending(task.mark))
+        run = ContainerRun(process, self._limits, heard, ending)
+        seconds = self._limits.command_seconds if command.seconds is None else command.seconds
+        self._running.add(run)
+        try:
+            return await run.follow(container_script.script(task), seconds, self._watch)
+        finally:
+            self._running.discard(run)
+            if run.is_left:  # what cannot be ended by its mark ends with the container
+                await self._cli.call("rm", "--force", self._id)
+                self._id = None
+
+    async def _inside(self, script: bytes) -> Any:
+        """Have a shell in the container do something short."""
+        assert self._id is not None, "it was started"
+        return await self._cli.call(
+            "exec", "--interactive", self._id, *READ_SCRIPT, given=script, seconds=20
+        )
+
+    @contextlib.asynccontextmanager
+    async def _egress(self, mark: str, label: str) -> AsyncIterator[int | None]:
+        """A socket that leads to the proxy, for one command; its port inside."""
+        if self._serve is None or "relay" not in self.features or self._runtime is None:
+            yield None
+            return
+        path = self._runtime / f"{mark}.sock"
+        with self._port() as port, _listener(path) as listener:
+            async with asyncio.TaskGroup() as group:
+                serving = group.create_task(self._serve(listener, label))
+                try:
+                    yield port
+                finally:
+                    serving.cancel()
+
+    @contextlib.contextmanager
+    def _port(self) -> Iterator[int]:
+        """A port that no other command of this container has."""
+        port = next(n for n in range(FIRST_PORT, 65_536) if n not in self._ports)
+        self._ports.add(port)
+        try:
+            yield port
+        finally:
+            self._ports.discard(port)
+
+    async def _containers(self) -> list[dict[str, Any]]:
+        """Every container of exactly this identity, as the service describes it."""
+        label = f"label={container_flags.IDENTITY}={self._identity}"
+        out = await self._cli.sure("ps", "--all", "--quiet", "--no-trunc", "--filter", label)
+        found = list[dict[str, Any]]()
+        for number in out.decode().split():
+            item = await self._cli.inspect("container", "inspect", number)
+            if item is not None and _labels(item).get(container_flags.IDENTITY) == self._identity:
+                found.append(item)
+        return found
+
+    async def _found(self, digest: str) -> str | None:
+        """The container that is there, running, when it was made of the same."""
+        items = await self._containers()
+        if len(items) > 1:
+            raise unavailable(
+                f"There are {len(items)} containers with the label {container_flags.IDENTITY}="
+                f"{self._identity}, and which is meant cannot be told. Remove them."
+            )
+        for item in items:
+            number = str(item["Id"])
+            if _labels(item).get(container_flags.SHAPE) == digest:
+                if not (item.get("State") or {}).get("Running"):
+                    await self._cli.sure("start", number)
+                return number
+            await self._cli.sure("rm", "--force", number)  # made of other limits; the disk is ours
+        return None
+
+    async def _shape(self, runtime: Path) -> Shape:
+        disk = str(self._disk)
+        if any(letter in disk + str(runtime) for letter in ',"\n'):
+            raise unavailable(f"Its folder has a comma or a quote in its path: {disk}.")
+        return Shape(
+            identity=self._identity, image=await self._pinned(), disk=disk, runtime=str(runtime),
+            owner=os.geteuid() if self._owner is None else self._owner, limits=self._limits,
+            loosened=self._loosened,
+        )  # fmt: skip
+
+    async def _pinned(self) -> str:
+        """The image, exactly: what it meant at the first start, fetched when it is not here."""
+        wanted = self._image.pin or self._image.name
+        item = await self._cli.inspect("image", "inspect", wanted)
+        if item is None:
+            await self._cli.sure("pull", wanted, seconds=PULL_SECONDS)
+            item = await self._cli.inspect("image", "inspect", wanted)
+        if item is None:
+            raise unavailable(f"The image {wanted} was fetched and is not there.")
+        if not self._image.pin:
+            pin = next(iter(item.get("RepoDigests") or ()), None) or str(item["Id"])
+            self._image.pinned(pin)
+            self._image = Image(name=self._image.name, pin=pin)
+        return str(item["Id"])
+
+
+def _task(command: Command, mark: str, port: int | None) -> Task:
+    return Task(
+        mark=mark, line=command.line, cwd=os.path.normpath(os.path.join("/work", command.cwd)),
+        variables=command.variables, files=command.files, port=port,
+    )  # fmt: skip
+
+
+def _labels(item: dict[str, Any]) -> dict[str, str]:
+    return (item.get("Config") or {}).get("Labels") or {}
+
+
+def _runtime() -> Path:
+    """A folder with a short path, as sockets need, that a container may look into."""
+    path = Path(tempfile.mkdtemp(prefix="studio-"))
+    path.chmod(0o711)
+    return path
+
+
+@contextlib.contextmanager
+def _listener(path: Path) -> Iterator[socket.socket]:
+    """A socket in a folder, open to the container's user; gone afterwards."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        try:
+            path.chmod(0o666)
+            listener.listen(64)
+            yield listener
+        finally:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,109 @@
+"""What a shell in the container is given to read, so that nothing of a command is in an argument.
+
+Everything goes in by its standard input: the line, variables, secret files. All that a command
+starts carries its mark in its environment, and is ended by that mark when the command is over.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from studio.core.sandboxes.container_flags import RUNTIME
+
+READ_SCRIPT = ("/bin/sh", "-c", 'eval "$(cat)"')
+MARK = "SANDBOX_COMMAND"
+_OVER = "studio-over"
+# `grep -l` names the environments that hold the mark. A process that was killed has none left.
+_SWEEP = """
+sweep() {
+  tries=0
+  while [ "$tries" -lt 100 ]; do
+    found=$(grep -ls "$mark" /proc/[0-9]*/environ 2>/dev/null)
+    [ -z "$found" ] && return 0
+    for entry in $found; do
+      number=${entry#/proc/}
+      kill -9 "${number%/environ}" 2>/dev/null
+    done
+    tries=$((tries + 1))
+  done
+  return 1
+}
+"""
+_RELAY = """
+( export "$mark_name=$mark_value"
+  exec socat TCP4-LISTEN:"$port",bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:"$socket" ) \
+  </dev/null >/dev/null 2>&1 &
+tries=0
+until socat -u /dev/null TCP4:127.0.0.1:"$port" 2>/dev/null || [ "$tries" -ge 100 ]; do
+  tries=$((tries + 1))
+  sleep 0.02
+done
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A command for a container. `port` is where it finds the proxy, None without one."""
+
+    mark: str
+    line: str
+    cwd: str
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    port: int | None = None
+
+
+def script(task: Task) -> bytes:
+    """The shell's part: run the line, end what it left, and tell its exit on standard error."""
+    parts = [_marked(task.mark), _SWEEP, *(_file(*item) for item in task.files.items())]
+    if task.port is not None:
+        parts += [f"port={task.port} socket={RUNTIME}/{task.mark}.sock", _RELAY]
+    shell = "$(command -v bash || echo /bin/sh)"
+    exports = "".join(
+        f"  export {name}={shlex.quote(value)}\n" for name, value in _variables(task).items()
+    )
+    parts.append(
+        f"( cd {shlex.quote(task.cwd)} || exit 125\n{exports}"
+        f'  exec $(command -v setsid) "{shell}" -c {shlex.quote(task.line)} ) </dev/null 2>&1\n'
+        "code=$?"
+    )
+    parts += [f"rm -f {shlex.quote(_secret(name))}" for name in task.files]
+    parts.append(f'sweep && echo "{_OVER} $code" >&2')
+    return "\n".join(parts).encode("utf-8", "surrogateescape")
+
+
+def ending(mark: str) -> bytes:
+    """End all that carries a mark; the shell's code says whether nothing is left."""
+    return "\n".join([_marked(mark), _SWEEP, "sweep"]).encode()
+
+
+def exit_told(error: bytes) -> int | None:
+    """The exit of a line, as the shell told it; None when it did not come to that."""
+    for words in reversed(error.decode("utf-8", "replace").splitlines()):
+        said, _, number = words.partition(" ")
+        if said == _OVER and number.isdigit():
+            return int(number)
+    return None
+
+
+def _marked(mark: str) -> str:
+    return f"mark_name={MARK} mark_value={mark} mark={MARK}={mark}"
+
+
+def _variables(task: Task) -> dict[str, str]:
+    proxy = f"http://127.0.0.1:{task.port}"
+    names = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+    proxies = dict.fromkeys(names, proxy) if task.port is not None else {}
+    plain = {"HOME": "/work", "LANG": "C.UTF-8", **proxies}
+    return {**plain, **task.variables, MARK: task.mark}
+
+
+def _file(name: str, data: bytes) -> str:
+    """A secret file: written byte by byte by the shell itself, which no argument list shows."""
+    octal = "".join(f"\\{byte:03o}" for byte in data)
+    place = shlex.quote(_secret(name))
+    return f"( umask 377; rm -f {place}; printf '{octal}' >{place} ) || exit 125"
+
+
+def _secret(name: str) -> str:
+    return f"/run/secrets/{name}"
