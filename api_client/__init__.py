@@ -14,6 +14,7 @@ from api_client.call import ABSENT, Call
 from api_client.client import AsyncClient, Client
 from api_client.errors import (
     ApiError,
+    Changed,
     Decided,
     DecisionChanged,
     Denied,
@@ -37,6 +38,7 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "Call",
+    "Changed",
     "Client",
     "Decided",
     "DecisionChanged",

@@ -6,7 +6,8 @@
         Unknown  401   Denied 403   NotFound 404   Refused 409   Gone 410   TooLarge 413
         Invalid  400 422            TooMany  429   Unavailable 502 503 504
 
-Under `Refused`: TurnRunning, DecisionChanged, Decided, IdempotencyMismatch. Under `Gone`: Expired.
+Under `Refused`: TurnRunning, DecisionChanged, Decided, IdempotencyMismatch, and Changed 412. Under
+`Gone`: Expired.
 """
 
 from collections.abc import Mapping
@@ -58,6 +59,10 @@ class NotFound(ApiError):
 
 class Refused(ApiError):
     """The rules say no, and `code` says which one."""
+
+
+class Changed(Refused):
+    """Somebody changed it since the version that you looked at; read it again."""
 
 
 class TurnRunning(Refused):
@@ -117,7 +122,7 @@ class Unavailable(ApiError):
 
 BY_STATUS: dict[int, type[ApiError]] = {
     400: Invalid, 401: Unknown, 403: Denied, 404: NotFound, 409: Refused, 410: Gone,
-    413: TooLarge, 422: Invalid, 429: TooMany, 502: Unavailable, 503: Unavailable,
+    412: Changed, 413: TooLarge, 422: Invalid, 429: TooMany, 502: Unavailable, 503: Unavailable,
     504: Unavailable,
 }  # fmt: skip
 BY_CODE: dict[str, type[ApiError]] = {

@@ -10,6 +10,8 @@ from api_client import (
     agents,
     approvals,
     artifacts,
+    environment_manifests,
+    environments,
     keys,
     models,
     plugins,
@@ -202,6 +204,37 @@ class Secrets(Resource):
     rotate = Verb(secrets.rotate)
 
 
+class Environments(Resource):
+    """Environments, their secrets and the versions of their disks."""
+
+    list = Items(environments.index)
+    show = Verb(environments.show)
+    make = Verb(environments.make)
+    delete = Verb(environments.delete)
+    label = Verb(environments.label)
+    give = Verb(environments.give)
+    fork = Verb(environments.fork)
+    secrets = Verb(environments.secrets)
+    set_secret = Verb(environments.set_secret)
+    remove_secret = Verb(environments.remove_secret)
+    versions = Items(environments.versions)
+    remove_version = Verb(environments.remove_version)
+    egress = Items(environments.egress)
+    events = Verb(environments.events)
+
+
+class EnvironmentManifests(Resource):
+    """Environment manifests."""
+
+    list = Verb(environment_manifests.index)
+    show = Verb(environment_manifests.show)
+    versions = Verb(environment_manifests.versions)
+    diff = Verb(environment_manifests.diff)
+    save = Verb(environment_manifests.save)
+    remove = Verb(environment_manifests.remove)
+    keep_file = Verb(environment_manifests.keep_file)
+
+
 class Usage(Resource):
     """Tokens and cost."""
 
@@ -317,6 +350,37 @@ class AsyncSecrets(AsyncResource):
     set = AsyncVerb(secrets.put)
     remove = AsyncVerb(secrets.remove)
     rotate = AsyncVerb(secrets.rotate)
+
+
+class AsyncEnvironments(AsyncResource):
+    """Environments, their secrets and the versions of their disks."""
+
+    list = AsyncItems(environments.index)
+    show = AsyncVerb(environments.show)
+    make = AsyncVerb(environments.make)
+    delete = AsyncVerb(environments.delete)
+    label = AsyncVerb(environments.label)
+    give = AsyncVerb(environments.give)
+    fork = AsyncVerb(environments.fork)
+    secrets = AsyncVerb(environments.secrets)
+    set_secret = AsyncVerb(environments.set_secret)
+    remove_secret = AsyncVerb(environments.remove_secret)
+    versions = AsyncItems(environments.versions)
+    remove_version = AsyncVerb(environments.remove_version)
+    egress = AsyncItems(environments.egress)
+    events = AsyncVerb(environments.events)
+
+
+class AsyncEnvironmentManifests(AsyncResource):
+    """Environment manifests."""
+
+    list = AsyncVerb(environment_manifests.index)
+    show = AsyncVerb(environment_manifests.show)
+    versions = AsyncVerb(environment_manifests.versions)
+    diff = AsyncVerb(environment_manifests.diff)
+    save = AsyncVerb(environment_manifests.save)
+    remove = AsyncVerb(environment_manifests.remove)
+    keep_file = AsyncVerb(environment_manifests.keep_file)
 
 
 class AsyncUsage(AsyncResource):

@@ -19,11 +19,13 @@ from api_client.shapes import (
 
 def start(
     agent: str, *, title: str = "", message: str | None = None, private: bool = False,
-    version: int | None = None, model: dict[str, str] | None = None, key: str | None = None,
+    version: int | None = None, model: dict[str, str] | None = None,
+    environment: str | None = None, key: str | None = None,
 ) -> Call[Started]:  # fmt: skip
     """Start a session of an agent, with a first message or without; `model` {provider, name}."""
     body = given(agent=agent, title=title, message=message, private=private, version=version)
     body |= {"model": model} if model is not None else {}
+    body |= {"environment": environment} if environment is not None else {}
     return keyed("/v1/sessions", body, key)
 
 

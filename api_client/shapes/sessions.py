@@ -29,6 +29,7 @@ class Session(TypedDict):
     maybe_billed: int
     active: int
     model: str
+    environment_id: str | None
     seq: int
 
 

@@ -116,6 +116,7 @@ class NewSession:
     private: Annotated[bool, "Only you and admins may see it."] = False
     version: Annotated[Positive, "A version of the agent; without it the newest."] | None = None
     model: NewModel | None = None
+    environment: Annotated[Name, "The name or id of an environment."] | None = None
     parts: Parts | None = None
 
 

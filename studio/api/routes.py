@@ -18,6 +18,8 @@ from studio.api import (
     approvals,
     artifacts,
     endpoint,
+    environment_manifests,
+    environments,
     errors,
     health,
     keys,
@@ -50,6 +52,8 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *secrets.ENDPOINTS,
     *servers.ENDPOINTS,
     *models.ENDPOINTS,
+    *environment_manifests.ENDPOINTS,
+    *environments.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -100,6 +104,7 @@ def routes(parts: Parts) -> list[Route]:
         Route("/openapi.json", describe),
         _schema("agent", manifests.agent_schema()),
         _schema("plugin", manifests.plugin_schema()),
+        _schema("environment", manifests.environment_schema()),
     ]
 
 

@@ -24,7 +24,7 @@ async def start(ask: Ask[b.NoQuery, b.NewSession]) -> Answer:
     started = await ask.runtime.start_session(
         ask.person, agent=body.agent, title=body.title, message=message,
         private=body.private, version=body.version, model=_model(body.model), files=files,
-        key=ask.key,
+        environment=body.environment, key=ask.key,
     )  # fmt: skip
     where = {"Location": f"/v1/sessions/{started.session_id}"}
     return Answer(value=a.take(a.Started, started), headers=where)

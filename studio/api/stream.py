@@ -1,4 +1,4 @@
-"""A session's facts as they come: server-sent events whose ids are the facts' `seq`.
+"""A journal's facts as they come: server-sent events whose ids are the facts' `seq`.
 
 A reader that comes back with `Last-Event-ID` misses nothing. The key is looked at again while the
 stream is open, so one that was revoked stops hearing.
@@ -6,7 +6,7 @@ stream is open, so one that was revoked stops hearing.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -24,6 +24,7 @@ from studio.core.rules.errors import Invalid, Unknown
 LOOK_AGAIN_SECONDS = 15.0
 WINDOW = 200
 RETRY_MS = 1_000
+Read = Callable[..., Awaitable[list[EventRow]]]  # (person, journal, after=, limit=)
 
 
 def start_of(ask: Ask[EventsQuery, NoBody]) -> int:
@@ -39,12 +40,18 @@ def start_of(ask: Ask[EventsQuery, NoBody]) -> int:
     return int(header)
 
 
-async def response(ask: Ask[EventsQuery, NoBody], session_id: str, after: int) -> Response:
-    """The stream, after the session was found and the person may see it."""
-    await ask.reader.session(ask.person, session_id)
+async def response(
+    ask: Ask[EventsQuery, NoBody], journal_id: str, after: int, read: Read | None = None
+) -> Response:
+    """The stream, after the journal was found and the person may see it.
+
+    `read` gives its facts; without it the journal is that of a session.
+    """
+    read = read or ask.reader.events
+    await read(ask.person, journal_id, after=after, limit=1)
     held = ask.parts.gate.stream(ask.person)
     held.__enter__()  # now, so that one stream too many is a 429 and not a broken stream
-    told = facts(ask, session_id, after)
+    told = facts(ask, journal_id, after, read)
     return Held(told, held, headers=HEADERS, ping=LOOK_AGAIN_SECONDS)
 
 
@@ -67,26 +74,26 @@ class Held(EventSourceResponse):
 
 
 async def facts(
-    ask: Ask[EventsQuery, NoBody], session_id: str, after: int
+    ask: Ask[EventsQuery, NoBody], journal_id: str, after: int, read: Read
 ) -> AsyncIterator[ServerSentEvent]:
     """Every fact behind `after`, and then each as it is recorded, until the key is revoked."""
     yield ServerSentEvent(comment="open", retry=RETRY_MS)
     async with ask.reader.follow() as grown:
         while True:
-            rows = await ask.reader.events(ask.person, session_id, after=after, limit=WINDOW)
+            rows = await read(ask.person, journal_id, after=after, limit=WINDOW)
             for row in rows:
                 yield _event(row)
                 after = row.seq
-            if len(rows) < WINDOW and not await _grew(ask, grown, session_id):
+            if len(rows) < WINDOW and not await _grew(ask, grown, journal_id):
                 return
 
 
-async def _grew(ask: Ask[EventsQuery, NoBody], grown: Follow, session_id: str) -> bool:
-    """Wait until the session grew; false when the key opens nothing any more."""
+async def _grew(ask: Ask[EventsQuery, NoBody], grown: Follow, journal_id: str) -> bool:
+    """Wait until the journal grew; false when the key opens nothing any more."""
     while True:
         try:
             async with asyncio.timeout(LOOK_AGAIN_SECONDS):
-                while session_id not in await grown.get():
+                while journal_id not in await grown.get():
                     pass
             return await _still_known(ask)
         except TimeoutError:

@@ -47,6 +47,7 @@ GROUPS = {
     "servers": "see how MCP servers are, and what one would bring",
     "plugins": "install, update, read and remove plugins",
     "models": "save providers of models, and try them",
+    "environments": "save manifests; make, fork and delete environments",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

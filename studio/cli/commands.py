@@ -3,6 +3,8 @@
 from studio.cli import (
     agents,
     approvals,
+    environment_manifests,
+    environments,
     keys,
     models,
     plugins,
@@ -23,4 +25,6 @@ COMMANDS: tuple[Command, ...] = (
     *secrets.COMMANDS,
     *servers.COMMANDS,
     *models.COMMANDS,
+    *environment_manifests.COMMANDS,
+    *environments.COMMANDS,
 )

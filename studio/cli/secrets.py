@@ -9,7 +9,7 @@ from studio.core.rules.errors import Invalid
 
 def put(context: Context) -> None:
     """Give a secret the value on standard input."""
-    value = _value(context)
+    value = value_given(context.given.name)
     with context.client() as studio:
         done = studio.secrets.set(context.given.name, value)
     if context.as_json:
@@ -65,12 +65,12 @@ def rotate(context: Context) -> None:
         )
 
 
-def _value(context: Context) -> str:
+def value_given(name: str) -> str:
     """What is typed or piped in, without the line break at its end."""
     if sys.stdin.isatty():
         import getpass
 
-        return getpass.getpass(f"Value of {context.given.name} (not shown): ")
+        return getpass.getpass(f"Value of {name} (not shown): ")
     data = sys.stdin.buffer.read(64 * 1024)
     try:
         return data.decode("utf-8").rstrip("\r\n")

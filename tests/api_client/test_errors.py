@@ -22,6 +22,7 @@ def of(status: int, code: str, **details: object) -> errors.ApiError:
         (409, "decision.decided", errors.Decided),
         (409, "idempotency.mismatch", errors.IdempotencyMismatch),
         (410, "decision.expired", errors.Expired),
+        (412, "manifest_changed", errors.Changed),
         (413, "message.too_large", errors.TooLarge),
         (422, "invalid", errors.Invalid),
         (429, "rate.limited", errors.TooMany),

@@ -36,6 +36,7 @@ class Session:
     maybe_billed: Annotated[int, "Attempts at a model that ended without word of what they cost."]
     active: Ms
     model: Annotated[str, "provider/name when it is not the one that its agent names."]
+    environment_id: Annotated[str | None, "The environment it works in."]
     seq: Annotated[int, "Of its newest fact; `after` of the events."]
 
 

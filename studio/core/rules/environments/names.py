@@ -55,6 +55,22 @@ def check_labels(labels: Mapping[str, Any]) -> dict[str, str]:
             )
         elif not isinstance(value, str) or len(value) > LONGEST_LABEL or not value.isprintable():
             faults[f"labels.{key}"] = f"must be one line of at most {LONGEST_LABEL} characters."
+        elif "," in value:  # lists of labels are written key=value,key=value
+            faults[f"labels.{key}"] = "must not have a comma in it."
     if faults:
         raise Invalid("The labels cannot be used.", fields=faults, code="environment.labels")
     return dict(sorted(labels.items()))
+
+
+def label_filter(text: str) -> tuple[tuple[str, str], ...]:
+    """The labels of `team=x,stage=prod`; Invalid when it is not written so."""
+    found = []
+    for part in text.split(",") if text else ():
+        key, equals, value = part.partition("=")
+        if not equals or not LABEL.fullmatch(key):
+            words = "must be labels as key=value, with commas between them."
+            raise Invalid(
+                f"The filter {words}", fields={"labels": words}, code="environment.labels"
+            )
+        found.append((key, value))
+    return tuple(found)
