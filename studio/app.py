@@ -138,11 +138,15 @@ async def _nowhere(request: Request, error: Exception) -> Response:
 
 def worker(built: Parts) -> "Worker":
     """A worker of this process with its own hands and mind, loaded only where one works."""
+    from studio.core.disks.disks import Disks
+    from studio.core.network.resolver import Rules
     from studio.core.providers.shelf import Shelf
     from studio.core.tools.catalog import LiveCatalog
     from studio.core.tools.plugins import Plugins
     from studio.core.tools.values import Values
     from studio.core.work import health
+    from studio.core.work.environments.opens import Opens
+    from studio.core.work.environments.places import Places
     from studio.core.work.opening import Opening
     from studio.core.work.plugins import StoredPlugins
     from studio.core.work.trying import model_look
@@ -165,13 +169,18 @@ def worker(built: Parts) -> "Worker":
         db=built.db, feed=built.feed, clock=built.clock, values=values, seals=built.seals
     )
     shelf = Shelf(values, opening.resolve)
+    name = f"{machine}-{os.getpid()}-{secrets.token_hex(4)}"
+    places = Places(
+        db=built.db, journal=built.journal, clock=built.clock, opening=opening,
+        folder=settings.data / "environments", disks=Disks(settings.data / "versions"),
+        opens=Opens(rules=Rules.of(settings.http_allow), clock=built.clock), worker=name,
+    )  # fmt: skip
     return Worker(
         db=built.db, journal=built.journal, feed=built.feed, shelf=shelf,
         opening=opening,
         looks={"model": model_look(shelf, built.clock), "server": health.look(catalog)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
-        trace_key=built.tokens.trace_key,
-        name=f"{machine}-{os.getpid()}-{secrets.token_hex(4)}",
+        trace_key=built.tokens.trace_key, name=name, places=places,
     )  # fmt: skip
 
 

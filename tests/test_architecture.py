@@ -40,6 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
         "studio.core.network", "studio.core.masking", "studio.core.packages",
+        "studio.core.sandboxes",
     },
     "studio.core.projections": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
@@ -48,9 +49,13 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
         "studio.core.sealing",
     },
+    "studio.core.disk_questions": {
+        "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.questions",
+        "studio.core.disks",
+    },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
-        "studio.core.questions",
+        "studio.core.questions", "studio.core.disk_questions",
     },
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {
@@ -62,8 +67,8 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
         "studio.core.clock", "studio.core.faults", "studio.core.intake", "studio.core.schemas",
-        "studio.core.talks", "studio.core.sealing", "studio.core.masking",
-        "studio.core.work",
+        "studio.core.talks", "studio.core.sealing", "studio.core.masking", "studio.core.disks",
+        "studio.core.sandboxes", "studio.core.network", "studio.core.work",
     },
     "studio.core.worker": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",

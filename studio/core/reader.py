@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder, DiskQuestions
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -53,6 +54,7 @@ from studio.core.projections.cards import Card, Decision
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
+from studio.core.projections.operations import OperationRow
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
@@ -66,7 +68,6 @@ from studio.core.projections.timeline import Line, Timeline
 from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
-from studio.core.questions import EnvironmentQuestions
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import Unavailable
@@ -85,6 +86,9 @@ __all__ = [
     "CallRow",
     "Card",
     "Decision",
+    "DiskDiff",
+    "DiskFile",
+    "DiskFolder",
     "EventRow",
     "FileView",
     "Follow",
@@ -96,6 +100,7 @@ __all__ = [
     "LostRow",
     "ModelChoice",
     "ModelsView",
+    "OperationRow",
     "Page",
     "Pending",
     "PluginRow",
@@ -139,7 +144,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(EnvironmentQuestions):
+class Reader(DiskQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------

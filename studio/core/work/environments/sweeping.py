@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from studio.core.disks.removing import remove
-from studio.core.rules.environments import records
 from studio.core.rules.errors import Refused, StudioError
 from studio.core.store import environments
 from studio.core.work.environments.locks import Locked
