@@ -1105,3 +1105,8 @@ def _leaves(base: type[Event]) -> dict[str, type[Event]]:
 
 
 EVENTS: dict[str, type[Event]] = _leaves(Event)
+OF_ENVIRONMENTS: tuple[type[Event], ...] = tuple(
+    kind
+    for name, kind in EVENTS.items()
+    if name.partition(".")[0] in ("environment_manifest", "environment", "setup", "disk", "egress")
+)
