@@ -972,6 +972,18 @@ class EnvironmentLost(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EnvironmentSecretsChanged(Event):
+    """A secret of this environment was set or removed: its own journal says which.
+
+    It stands in the journal `secrets`, which every process follows to open and mask what is new.
+    """
+
+    TYPE: ClassVar[str] = "environment.secrets_changed"
+    ACTOR: ClassVar[str] = "person"
+    environment_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnvironmentForked(Event):
     """Another environment was made from this one, with this version of its disk or an empty one."""
 

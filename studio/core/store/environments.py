@@ -54,6 +54,9 @@ UNUSED = (
     "WHERE s.environment_id = e.id AND (s.last >= ? - e.delete_after "
     "OR s.status IN ('queued', 'running', 'held', 'waiting'))) ORDER BY used LIMIT ?"
 )
+WITH_SECRETS = (
+    "SELECT folded FROM environments WHERE id IN (SELECT DISTINCT owner FROM sealed) ORDER BY id"
+)
 ARTIFACT = (
     "SELECT s.owner, s.private FROM artifact_versions AS v JOIN sessions AS s "
     "ON s.id = v.session_id WHERE v.artifact_id = ? AND v.version = ?"
@@ -108,6 +111,12 @@ def coverage(conn: sa.Connection, environment: Environment) -> Coverage:
         return slots.coverage((), ())
     filled = {row.name for row in secrets.list_of(conn, environment.id)}
     return slots.coverage(declared, filled)
+
+
+def with_secrets(conn: sa.Connection) -> tuple[Environment, ...]:
+    """The environments that have secrets; of their definitions the slots alone."""
+    rows = raw.every(conn, WITH_SECRETS)
+    return tuple(codec.back(Environment, row[0]) for row in rows)
 
 
 def version(conn: sa.Connection, id: str, number: int) -> DiskVersion | None:
