@@ -972,6 +972,18 @@ class EnvironmentLost(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EnvironmentSecretsChanged(Event):
+    """A secret of this environment was set or removed: its own journal says which.
+
+    It stands in the journal `secrets`, which every process follows to open and mask what is new.
+    """
+
+    TYPE: ClassVar[str] = "environment.secrets_changed"
+    ACTOR: ClassVar[str] = "person"
+    environment_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class EnvironmentForked(Event):
     """Another environment was made from this one, with this version of its disk or an empty one."""
 
@@ -1144,3 +1156,8 @@ def _leaves(base: type[Event]) -> dict[str, type[Event]]:
 
 
 EVENTS: dict[str, type[Event]] = _leaves(Event)
+OF_ENVIRONMENTS: tuple[type[Event], ...] = tuple(
+    kind
+    for name, kind in EVENTS.items()
+    if name.partition(".")[0] in ("environment_manifest", "environment", "setup", "disk", "egress")
+)
