@@ -6,7 +6,7 @@ import sys
 
 from bench.figures import table
 
-MODULES = ("start", "page", "click", "seen", "viewers", "turns", "million", "races")
+MODULES = ("start", "page", "click", "seen", "viewers", "turns", "million", "races", "sandbox")
 ASKED_FOR = ("peers",)  # installs other people's programs, so only by name
 
 

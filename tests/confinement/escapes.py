@@ -89,7 +89,9 @@ async def root_folder(room: Room) -> None:
 @case("settings of the kernel cannot be changed", where=BOTH)
 async def sysctl(room: Room) -> None:
     line = "for f in kernel/hostname kernel/core_pattern vm/swappiness; do echo x > /proc/sys/$f"
-    assert "wrote" not in await room.said(f"{line} && echo wrote; done; echo b > /proc/sysrq-trigger")
+    assert "wrote" not in await room.said(
+        f"{line} && echo wrote; done; echo b > /proc/sysrq-trigger"
+    )
 
 
 @case("there are no devices of the machine")
@@ -161,13 +163,17 @@ async def processes(room: Room) -> None:
 
 @case("the environment of the studio cannot be read", where=BOTH)
 async def environment(room: Room) -> None:
-    said = await room.said("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; env")
-    assert "CONFINEMENT_CANARY" not in said
+    known = [name for name in os.environ if name.isupper() and len(name) > 5][:20]
+    said = await room.said("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'")
+    assert known, "the studio has an environment"
+    assert not [name for name in known if f"{name}=" in said]
 
 
 @case("processes of the machine cannot be signalled", where=BOTH)
 async def signals(room: Room) -> None:
-    said = await room.said(f"kill -0 {os.getpid()} && echo reached; kill -0 {os.getppid()} && echo reached")
+    said = await room.said(
+        f"kill -0 {os.getpid()} && echo reached; kill -0 {os.getppid()} && echo reached"
+    )
     assert "reached" not in said
 
 

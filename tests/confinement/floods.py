@@ -97,7 +97,7 @@ async def entries(room: Room) -> None:
     ran = await room.run(
         "exec /usr/bin/python3 -I -c '\nimport time\n"
         "for i in range(200000):\n"
-        "    open(str(i), \"w\").close()\n"
+        '    open(str(i), "w").close()\n'
         "    if i % 100 == 0: time.sleep(0.01)'"
     )
     assert ran.ended == "disk", ran
@@ -112,7 +112,7 @@ async def deep(room: Room) -> None:
     ran = await room.run(
         "exec /usr/bin/python3 -I -c '\nimport os, time\n"
         "for i in range(3000):\n"
-        "    os.mkdir(\"d\"); os.chdir(\"d\")\n"
+        '    os.mkdir("d"); os.chdir("d")\n'
         "time.sleep(60)'"
     )
     assert ran.ended == "disk", ran
@@ -124,8 +124,10 @@ async def deep(room: Room) -> None:
 @case("/tmp and /dev/shm")
 async def scratch(room: Room) -> None:
     began = time.monotonic()
-    ran = await room.run("for d in /tmp /dev/shm / /dev /run /proc; do head -c 20M /dev/zero > $d/a;"
-                         " for i in 1 2 3 4 5; do cat $d/a > $d/b$i; done; done; du -sm /tmp /dev/shm")
+    ran = await room.run(
+        "for d in /tmp /dev/shm / /dev /run /proc; do head -c 20M /dev/zero > $d/a;"
+        " for i in 1 2 3 4 5; do cat $d/a > $d/b$i; done; done; du -sm /tmp /dev/shm"
+    )
     sizes = [int(line.split()[0]) for line in ran.output.decode().splitlines() if "\t/" in line]
     assert ran.ended == "memory" or all(size <= LIMITS.memory // 4 // 2**20 for size in sizes)
     await works_again(room, began)

@@ -95,9 +95,11 @@ class Box:
         """Write a file whole."""
         await self._check_room(len(data))
         async with self._gate.shared():
-            return await asyncio.to_thread(
+            written = await asyncio.to_thread(
                 files.write, self._disk, path, data, known=known, owner=self._machine.user
             )
+        self._watch.wrote(written.size)
+        return written
 
     async def edit(
         self, path: str, old: str, new: str, *, known: str, every: bool = False
@@ -105,10 +107,12 @@ class Box:
         """Replace a text in a file."""
         await self._check_room(len(new))
         async with self._gate.shared():
-            return await asyncio.to_thread(
+            written = await asyncio.to_thread(
                 files.edit, self._disk, path, old, new, known=known, every=every,
                 owner=self._machine.user,
             )  # fmt: skip
+        self._watch.wrote(written.size)
+        return written
 
     async def glob(self, pattern: str, *, most: int = 1_000) -> Found:
         """Files whose path matches."""

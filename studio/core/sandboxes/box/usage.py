@@ -7,7 +7,7 @@ all while the whole file system has not lost enough to matter.
 import asyncio
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studio.core.sandboxes import paths
@@ -60,6 +60,13 @@ class Watch:
     def last(self) -> Usage | None:
         """What was found last."""
         return self._last
+
+    def wrote(self, size: int) -> None:
+        """A file was written meanwhile: count it until the next look, also if it replaced one."""
+        if self._last is not None:
+            self._last = replace(
+                self._last, size=self._last.size + size, entries=self._last.entries + 1
+            )
 
     def no_room(self) -> str | None:
         """Why nothing may be started or written now: the file system below is almost full."""
