@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from studio.core.projections.environments import EnvironmentRow
 from studio.core.reader import (
     AgentRow,
     AgentView,
@@ -24,6 +25,7 @@ from studio.web import attachments, errors
 from studio.web.attachments import Attached
 from studio.web.cards import CardView, cards_of
 from studio.web.composer import Composer, composer, model_of
+from studio.web.pages import session_environments
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import (
     asked,
@@ -55,11 +57,12 @@ class Filters:
     status: str = ""
     needs: str = ""
     plugin: str = ""
+    environment: str = ""
 
     @property
     def any(self) -> bool:
         """Something is asked for."""
-        return bool(self.q or self.agent or self.status or self.needs or self.plugin)
+        return any(getattr(self, name) for name in self.__dataclass_fields__)
 
     def url(self, **changes: str) -> str:
         """The list's URL with some filters changed; empty ones are left out."""
@@ -94,6 +97,8 @@ class NewView:
     private: bool
     models: tuple[ModelChoice, ...]
     model: str
+    environments: tuple[EnvironmentRow, ...]
+    environment: str
     key: str
     fields: dict[str, str]
     error: str = ""
@@ -144,7 +149,8 @@ async def index(request: Request) -> Response:
     filters, cursor = _filters(request), asked(request, "cursor")
     found = await reader(request).sessions(
         person(request), q=filters.q, agent=filters.agent, status=filters.status,
-        needs=filters.needs, plugin=filters.plugin, cursor=cursor or None,
+        needs=filters.needs, plugin=filters.plugin, environment=filters.environment,
+        cursor=cursor or None,
     )  # fmt: skip
     view = ListView(
         frame=await frame(
@@ -165,7 +171,10 @@ async def index(request: Request) -> Response:
 
 async def new(request: Request) -> Response:
     """GET /sessions/new."""
-    return await _form(request, agent=asked(request, "agent"), title="", message="", private=False)
+    return await _form(
+        request, agent=asked(request, "agent"), title="", message="", private=False,
+        environment=asked(request, "environment"),
+    )  # fmt: skip
 
 
 async def create(request: Request) -> Response:
@@ -179,12 +188,12 @@ async def create(request: Request) -> Response:
         started = await runtime(request).start_session(
             person(request), agent=agent, title=title, message=message if message.strip() else None,
             private=private, files=files.parts, model=model_of(text(form, "model")),
-            key=text(form, "key") or None,
+            environment=text(form, "environment") or None, key=text(form, "key") or None,
         )  # fmt: skip
     except StudioError as refusal:
         return await _form(
             request, agent=agent, title=title, message=message, private=private, refusal=refusal,
-            files=files, model=text(form, "model"),
+            files=files, model=text(form, "model"), environment=text(form, "environment"),
         )  # fmt: skip
     return onward(request, f"/sessions/{started.session_id}")
 
@@ -343,7 +352,7 @@ async def _panel(request: Request, session: SessionView) -> Panel:
 
 async def _form(
     request: Request, *, agent: str, title: str, message: str, private: bool, model: str = "",
-    refusal: StudioError | None = None, files: Attached | None = None,
+    environment: str = "", refusal: StudioError | None = None, files: Attached | None = None,
 ) -> Response:  # fmt: skip
     view = NewView(
         frame=await frame(request, "New session", nav="sessions"),
@@ -354,6 +363,8 @@ async def _form(
         private=private,
         models=tuple(await reader(request).model_choices(person(request))),
         model=model,
+        environments=await session_environments.choices(request, environment),
+        environment=environment,
         key=new_key(),
         fields=refusal.fields if isinstance(refusal, Invalid) else {},
         error=refusal.message if refusal else "",
@@ -371,6 +382,7 @@ def _filters(request: Request) -> Filters:
         status=status if status in STATUSES else "",
         needs=needs if needs in NEEDS else "",
         plugin=asked(request, "plugin"),
+        environment=asked(request, "environment"),
     )
 
 
