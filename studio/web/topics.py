@@ -8,7 +8,6 @@ late, does no harm; the id stands on the last message of a batch.
 import asyncio
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -284,21 +283,6 @@ class TraceTopic(ListTopic):
         return (await self.reader.session(LOOKER, self.session_id)).seq
 
 
-class EnvironmentTopic(ListTopic):
-    """One environment: its own facts, and the sessions that work in it."""
-
-    def __init__(self, reader: Reader, environment_id: str) -> None:
-        super().__init__(reader, "environment")
-        self.environment_id = environment_id
-
-    async def _sign(self) -> Any:
-        """What would differ, the last use of each secret too."""
-        found = await self.reader.environment(LOOKER, self.environment_id)
-        slots = await self.reader.environment_secrets(LOOKER, self.environment_id)
-        asked = await self.reader.operations(LOOKER, self.environment_id)
-        return replace(found, position=0), slots, asked
-
-
 class ModelsTopic(ListTopic):
     """The page of models: it changes when a provider is saved or named, or a test moves on."""
 
@@ -321,7 +305,6 @@ TOPICS = {
     "traces": ListTopic,
     "models": ModelsTopic,
     "environments": ListTopic,
-    "environment": EnvironmentTopic,
 }
 
 

@@ -182,6 +182,18 @@ def _left(payload: dict[str, Any]) -> str:
     return ", ".join(parts) + "."
 
 
+def stopped_words(ran: int, unknown: int) -> str:
+    """What had become of the calls of a turn that a person stopped."""
+    said = "Stopped. "
+    if ran == 0:
+        said += "No call had run. "
+    else:
+        said += "One call had already run. " if ran == 1 else f"{ran} calls had already run. "
+    if unknown:
+        said += f"The outcome of {'one call' if unknown == 1 else f'{unknown} calls'} is not known."
+    return said
+
+
 def verdict(word: str | None) -> State:
     """What the policy said: allow, ask or deny; or words that say what may become of it."""
     return VERDICTS.get(word or "", ("queued", word or "not judged"))

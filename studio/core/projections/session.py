@@ -55,9 +55,7 @@ _TURN_COLUMNS = [t[field.name] for field in fields(TurnRow)]
 def view(conn: sa.Connection, person: Person, session_id: str) -> SessionView:
     """The session's page: four statements."""
     newest = sa.select(tables.positions.c.last).scalar_subquery().label("newest")
-    name = sa.select(tables.environments.c.name).where(
-        tables.environments.c.id == s.environment_id
-    )
+    name = sa.select(tables.environments.c.name).where(tables.environments.c.id == s.environment_id)
     place = name.scalar_subquery().label("place")
     row = (
         conn.execute(

@@ -39,6 +39,7 @@ from studio.web.visit import (
     text,
     typed,
 )
+from studio.web.words import stopped_words
 
 STATUSES = ("queued", "running", "held", "waiting", "completed", "failed", "cancelled", "idle")
 NEEDS = ("any", "held", "questions", "uncertain")
@@ -263,7 +264,7 @@ async def stop(request: Request) -> Response:
         stopped = await runtime(request).cancel_turn(
             person(request), session_id, reason=text(form, "reason")
         )
-        said = f"Stopped. {_ran(len(stopped.ran))} {_unknown(len(stopped.unknown))}"
+        said = stopped_words(len(stopped.ran), len(stopped.unknown))
     except StudioError as error:
         refusal = error
     return await back(request, typed=written, refusal=refusal, said=said)
@@ -389,15 +390,3 @@ def _filters(request: Request) -> Filters:
 def _number(request: Request, name: str) -> int | None:
     value = asked(request, name)
     return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
-
-
-def _ran(number: int) -> str:
-    if number == 0:
-        return "No call had run."
-    return "One call had already run." if number == 1 else f"{number} calls had already run."
-
-
-def _unknown(number: int) -> str:
-    if number == 0:
-        return ""
-    return f"The outcome of {'one call' if number == 1 else f'{number} calls'} is not known."
