@@ -75,7 +75,7 @@ async def test_a_definition_is_an_admin_s_to_write(
     assert page.form("/environments").fields()["definition"] == text
     assert answer.status_code == 303
     assert (await alice.open("/environments/new")).all("textarea", name="definition") == []
-    sent = {"name": "other", "manifest": "", "definition": "kind: none"}
+    sent = {"name": "other", "manifest": "-", "definition": "kind: none"}
     assert (await alice.post("/environments", sent)).status_code == 403
 
 

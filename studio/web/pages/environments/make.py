@@ -1,6 +1,7 @@
 """A new environment: from a saved manifest, or by an admin from a definition that is not saved."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -16,11 +17,12 @@ from studio.web.render import Frame, frame, page
 from studio.web.visit import asked, may, onward, person, reader, runtime, text, typed
 
 WHAT = "make an environment"
+WRITTEN = "-"  # in the place of a manifest: the definition that is written
 
 
 @dataclass(frozen=True, kw_only=True)
 class Typed:
-    """What a form holds. `manifest` is name@version, "" for the definition that is written."""
+    """What a form holds. `manifest` is name@version, or "-" for the definition that is written."""
 
     name: str = ""
     manifest: str = ""
@@ -53,17 +55,21 @@ async def create(request: Request) -> Response:
     needs(person(request), "operator", WHAT)
     given = _typed(await typed(request))
     try:
-        definition = None
-        if not given.manifest:
-            definition = manifests.read(given.definition).value if given.definition.strip() else {}
+        is_written = given.manifest == WRITTEN
         made = await runtime(request).make_environment(
-            person(request), given.name.strip(), manifest=given.manifest or None,
-            definition=definition, labels=labels.read(given.labels),
+            person(request), given.name.strip(),
+            manifest=None if is_written else given.manifest or None,
+            definition=_definition(given.definition) if is_written else None, labels=labels.read(given.labels),
             owner=given.owner.strip() or None,
         )  # fmt: skip
     except StudioError as refusal:
         return await _form(request, given, refusal)
     return onward(request, f"/environments/{made.id}" + ("?saved=made" if made.made else ""))
+
+
+def _definition(text: str) -> Any:
+    """What is written; nothing is a definition too, all of whose fields are left out."""
+    return manifests.read(text).value if text.strip() else {}
 
 
 def _typed(form: FormData) -> Typed:
@@ -75,8 +81,8 @@ async def _form(request: Request, given: Typed, refusal: StudioError | None = No
     fields = dict(refusal.fields) if isinstance(refusal, Invalid) else {}
     if fault := labels.fault(fields):
         fields["labels"] = fault
-    of_definition = refusal is not None and not given.manifest and not (
-        fields.keys() & {"name", "labels", "owner", "manifest"})  # fmt: skip
+    ours = {"name", "labels", "owner", "manifest"}
+    of_definition = given.manifest == WRITTEN and not fields.keys() & ours
     written = given.definition
     view = NewView(
         frame=await frame(request, "New environment", nav="environments"), manifests=rows,
