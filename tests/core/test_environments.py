@@ -309,8 +309,8 @@ async def test_a_secret_is_given_to_the_command_that_asks_for_it_and_masked(stud
     without, given, after, unknown = await results(studio.core, session_id)
     assert without["output"] == "[]\n"
     assert "canary" not in given["output"]
-    assert given["output"].startswith("[[masked: TOKEN]]\n")
-    assert "[masked: KEY]" in given["output"]
+    assert given["output"].startswith("[[masked: TOKEN of lab]]\n")
+    assert "[masked: KEY of lab]" in given["output"]
     assert "deploy.key" not in after["output"]
     assert "no secret OTHER" in unknown
 
