@@ -121,6 +121,20 @@ async def test_stopping_ends_what_runs_and_the_disk_stays(box):
     assert await said(box, "cat a") == "kept\n"
 
 
+async def test_a_command_that_waits_for_its_turn_does_not_begin_after_a_stop(make_box):
+    box = make_box(limits=Limits(commands=1))
+    begun = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(box.shell(Command(line="echo; sleep 60"), lambda _: begun.set()))
+        await begun.wait()
+        second = group.create_task(code(box.shell(Command(line="echo > ran"))))
+        await asyncio.sleep(0)
+        await box.stop()
+
+    assert (first.result().ended, second.result()) == ("stopped", "sandbox.unavailable")
+    assert (await box.glob("**")).paths == ()
+
+
 async def test_who_gives_up_waiting_leaves_nothing_running(box):
     tag = f"86403.{os.getpid()}"
     begun = asyncio.Event()

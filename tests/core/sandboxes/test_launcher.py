@@ -45,11 +45,18 @@ def children(pid: int) -> list[int]:
 
 
 async def ended(pids: list[int]) -> bool:
-    """Whether processes are gone, after waiting for it."""
+    """Whether processes are gone, after waiting for it; who adopts them may be slow to notice."""
     async with asyncio.timeout(5):
-        while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        while any(state(pid) not in {"Z", ""} for pid in pids):
             await asyncio.sleep(0.01)
     return True
+
+
+def state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 @pytest.mark.crash
