@@ -352,35 +352,9 @@ async def test_what_a_service_keeps_is_read_from_what_it_says(
 
 # The network --------------------------------------------------------------------------------------
 
-SOCAT = """#!/usr/bin/python3
-import socket, sys, threading
-def pump(a, b):
-    while data := a.recv(65536):
-        b.sendall(data)
-    b.shutdown(socket.SHUT_WR)
-def carry(a, path):
-    b = socket.socket(socket.AF_UNIX)
-    b.connect(path)
-    threading.Thread(target=pump, args=(a, b), daemon=True).start()
-    pump(b, a)
-if sys.argv[1] == "-u":
-    _, host, port = sys.argv[3].split(":")
-    socket.create_connection((host, int(port))).close()
-else:
-    port = int(sys.argv[1].split(":")[1].split(",")[0])
-    path = sys.argv[2].split(":", 1)[1]
-    server = socket.create_server(("127.0.0.1", port))
-    while True:
-        a, _ = server.accept()
-        threading.Thread(target=carry, args=(a, path), daemon=True).start()
-"""
-
 
 async def test_a_command_reaches_the_proxy_and_nothing_else(docker):
-    tools = docker.state / "bin"
-    tools.mkdir()
-    (tools / "socat").write_text(SOCAT)
-    (tools / "socat").chmod(0o755)
+    container_cli.with_socat(docker.state)
     labels = list[str]()
 
     async def serve(listener: socket.socket, label: str) -> None:
