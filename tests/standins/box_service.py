@@ -58,7 +58,7 @@ class Environment(HostDisk):
 
     def __init__(self, disk: Path, wanted: dict[str, Any]) -> None:
         self.limits = Limits(**wanted["limits"])
-        super().__init__(disk, self.limits, None)
+        super().__init__(disk, self.limits, None, free=0)
         self.disk, self.wanted = disk, wanted
         self.watch = Watch(disk, self.limits, free=0)
 
@@ -152,7 +152,8 @@ class BoxService:
         if asked.method == "POST":
             key, wanted = asked.headers["idempotency-key"], json.loads(asked.body)
             if key not in self.runs:
-                await at.check_folder(wanted["cwd"])
+                async with at.at_work(wanted["cwd"]):  # a folder that is none is refused
+                    pass
                 self.runs[key] = run = Run()
                 self._begin(self._run(run, at, wanted))
         else:

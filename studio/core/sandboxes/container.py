@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from studio.core.sandboxes import container_flags, container_script
-from studio.core.sandboxes.box import folders
 from studio.core.sandboxes.box.usage import FREE
 from studio.core.sandboxes.container_cli import PULL_SECONDS, Cli, unavailable
 from studio.core.sandboxes.container_flags import Shape
@@ -56,7 +55,6 @@ class Container(HostDisk):
         super().__init__(disk, limits or Limits(), USER if os.geteuid() == 0 else None, free)
         self._identity, self._image, self._cli = identity, image, cli
         self._serve, self._loosened = serve, loosened
-        self._places = asyncio.Semaphore(self._limits.commands)
         self._files = asyncio.Lock()  # one command with secret files at a time
         self._starting = asyncio.Lock()
         self._ports: set[int] = set()
@@ -84,6 +82,7 @@ class Container(HostDisk):
 
     async def stop(self) -> None:
         """End the container, and with it every process; the disk stays."""
+        await super().stop()
         for run in self._running:
             run.end("stopped", "The environment was stopped.")
         async with self._gate.alone(), self._starting:
@@ -93,25 +92,12 @@ class Container(HostDisk):
             if self._runtime.exists():
                 await asyncio.to_thread(shutil.rmtree, self._runtime)
 
-    async def reset(self) -> None:
-        """End every process and leave an empty disk."""
-        await self.stop()
-        await HostDisk.start(self)
-        async with self._gate.alone():
-            await folders.empty(self._disk)
-            await self._watch.look()
-
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
         """Run a line in the container."""
         async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(self._places)
             if command.files:
                 await stack.enter_async_context(self._files)
-            await stack.enter_async_context(self._gate.shared())
-            await self.start()
-            if words := self._watch.no_room():
-                raise SandboxError("disk.full", words)
-            await self.check_folder(command.cwd)
+            await stack.enter_async_context(self.at_work(command.cwd))
             mark = secrets.token_hex(16)
             port = await stack.enter_async_context(self._egress(mark, command.egress))
             return await self._ran(_task(command, mark, port), command, heard)
