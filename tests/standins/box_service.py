@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from studio.core.sandboxes import remote_disk
 from studio.core.sandboxes.box import folders
 from studio.core.sandboxes.box.usage import Watch
 from studio.core.sandboxes.contract import Limits, SandboxError
 from studio.core.sandboxes.host_disk import HostDisk
+from studio.core.sandboxes.services import archive as disks
 from tests.standins import boxed, raw_http
 from tests.standins.raw_http import Asked, Talk
 
@@ -136,14 +136,14 @@ class BoxService:
     async def _disk(self, asked: Asked, talk: Talk, at: Environment) -> None:
         with tempfile.TemporaryFile() as archive:
             if asked.method == "GET":
-                remote_disk.pack(at.disk, archive)
+                disks.pack(at.disk, archive)
                 archive.seek(0)
                 await talk.answer(archive.read(), etag='"d1"')
                 return
             archive.write(asked.body)
             archive.seek(0)
             fresh = Path(tempfile.mkdtemp(dir=self.root))
-            remote_disk.unpack(archive, fresh, 1 << 30)
+            disks.unpack(archive, fresh, 1 << 30)
             shutil.rmtree(at.disk)
             fresh.rename(at.disk)
         await _tell(talk, {})

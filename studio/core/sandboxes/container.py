@@ -16,12 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from studio.core.sandboxes import container_flags, container_script
 from studio.core.sandboxes.box.usage import FREE
-from studio.core.sandboxes.container_cli import PULL_SECONDS, Cli, unavailable
-from studio.core.sandboxes.container_flags import Shape
-from studio.core.sandboxes.container_run import ContainerRun
-from studio.core.sandboxes.container_script import READ_SCRIPT, Task
+from studio.core.sandboxes.containers import flags, script
+from studio.core.sandboxes.containers.cli import PULL_SECONDS, Cli, unavailable
+from studio.core.sandboxes.containers.flags import Shape
+from studio.core.sandboxes.containers.run import ContainerRun
+from studio.core.sandboxes.containers.script import READ_SCRIPT, Task
 from studio.core.sandboxes.contract import Command, Kind, Limits, Ran, SandboxError
 from studio.core.sandboxes.host_disk import HostDisk
 
@@ -72,9 +72,9 @@ class Container(HostDisk):
             backend = await self._cli.backend()
             await asyncio.to_thread(_made, self._runtime)
             shape = await self._shape()
-            self._id = await self._found(container_flags.digest(shape, backend))
+            self._id = await self._found(flags.digest(shape, backend))
             if self._id is None:
-                out = await self._cli.sure(*container_flags.argv(shape, backend))
+                out = await self._cli.sure(*flags.argv(shape, backend))
                 self._id = out.decode().strip().splitlines()[-1]
             self.features = backend.features
             if (await self._inside(b"command -v socat >/dev/null")).code == 0:
@@ -105,12 +105,12 @@ class Container(HostDisk):
     async def _ran(self, task: Task, command: Command, heard: Callable[[bytes], None]) -> Ran:
         assert self._id is not None, "it was started, and stopping waits for us"
         process = await self._cli.begin("exec", "--interactive", self._id, *READ_SCRIPT)
-        ending = partial(self._inside, container_script.ending(task.mark))
+        ending = partial(self._inside, script.ending(task.mark))
         run = ContainerRun(process, self._limits, heard, ending)
         seconds = self._limits.command_seconds if command.seconds is None else command.seconds
         self._running.add(run)
         try:
-            return await run.follow(container_script.script(task), seconds, self._watch)
+            return await run.follow(script.script(task), seconds, self._watch)
         except SandboxError:
             self._id = None  # the next command looks for the container anew
             raise
@@ -122,11 +122,11 @@ class Container(HostDisk):
                 await self._cli.call("rm", "--force", self._id)
                 self._id = None
 
-    async def _inside(self, script: bytes) -> Any:
+    async def _inside(self, given: bytes) -> Any:
         """Have a shell in the container do something short."""
         assert self._id is not None, "it was started"
         return await self._cli.call(
-            "exec", "--interactive", self._id, *READ_SCRIPT, given=script, seconds=20
+            "exec", "--interactive", self._id, *READ_SCRIPT, given=given, seconds=20
         )
 
     @contextlib.asynccontextmanager
@@ -155,12 +155,12 @@ class Container(HostDisk):
 
     async def _containers(self) -> list[dict[str, Any]]:
         """Every container of exactly this identity, as the service describes it."""
-        label = f"label={container_flags.IDENTITY}={self._identity}"
+        label = f"label={flags.IDENTITY}={self._identity}"
         out = await self._cli.sure("ps", "--all", "--quiet", "--no-trunc", "--filter", label)
         found = list[dict[str, Any]]()
         for number in out.decode().split():
             item = await self._cli.inspect("container", "inspect", number)
-            if item is not None and _labels(item).get(container_flags.IDENTITY) == self._identity:
+            if item is not None and _labels(item).get(flags.IDENTITY) == self._identity:
                 found.append(item)
         return found
 
@@ -169,12 +169,12 @@ class Container(HostDisk):
         items = await self._containers()
         if len(items) > 1:
             raise unavailable(
-                f"There are {len(items)} containers with the label {container_flags.IDENTITY}="
+                f"There are {len(items)} containers with the label {flags.IDENTITY}="
                 f"{self._identity}, and which is meant cannot be told. Remove them."
             )
         for item in items:
             number = str(item["Id"])
-            if _labels(item).get(container_flags.SHAPE) == digest:
+            if _labels(item).get(flags.SHAPE) == digest:
                 if not (item.get("State") or {}).get("Running"):
                     await self._cli.sure("start", number)
                 return number

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from studio.core.sandboxes import container_flags, gaps
+from studio.core.sandboxes import gaps
 from studio.core.sandboxes.container import Container, Image
-from studio.core.sandboxes.container_cli import Cli, found
-from studio.core.sandboxes.container_flags import FLAGS, Backend, Shape
+from studio.core.sandboxes.containers import flags
+from studio.core.sandboxes.containers.cli import Cli, found
+from studio.core.sandboxes.containers.flags import FLAGS, Backend, Shape
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
 from tests.standins import boxed, container_cli
 
@@ -69,7 +70,7 @@ def backend(*features: str, name="docker", rootless=False) -> Backend:
 
 
 def test_the_whole_command_line():
-    words = container_flags.argv(shape(), backend(*FEATURES))
+    words = flags.argv(shape(), backend(*FEATURES))
 
     told = " ".join(words)
     for part in (
@@ -91,7 +92,7 @@ def test_the_flags_left_out_are_the_gaps_listed(count):
     rows = {flag.row for flag in FLAGS}
     for features in itertools.combinations(FEATURES, count):
         for loosened in ((), ("system",), ("network", "memory")):
-            words = container_flags.argv(shape(loosened=frozenset(loosened)), backend(*features))
+            words = flags.argv(shape(loosened=frozenset(loosened)), backend(*features))
             left_out = {
                 flag.row for flag in FLAGS if flag.row != "user" and flag.words[0] not in words
             }
@@ -105,7 +106,7 @@ def test_the_flags_left_out_are_the_gaps_listed(count):
 
 
 def test_a_flag_is_only_left_out_by_its_name():
-    assert [flag.row for flag in container_flags.kept(FEATURES, {"system"})] == [
+    assert [flag.row for flag in flags.kept(FEATURES, {"system"})] == [
         flag.row for flag in FLAGS if flag.row != "system"
     ]
 
@@ -114,7 +115,7 @@ def test_a_flag_is_only_left_out_by_its_name():
     "name,rootless,words", [("docker", True, []), ("podman", True, ["--userns", "keep-id"])]
 )
 def test_without_root_files_belong_to_the_studios_user(name, rootless, words):
-    made = container_flags.argv(shape(), backend("memory", name=name, rootless=rootless))
+    made = flags.argv(shape(), backend("memory", name=name, rootless=rootless))
 
     assert "--user" not in made
     assert [word for word in made if word in {"--userns", "keep-id"}] == words
@@ -182,7 +183,7 @@ async def test_a_container_of_other_limits_is_made_anew_and_the_disk_stays(docke
 
 async def test_someone_else_with_the_same_name_is_not_attached_to(docker):
     container_cli.State(docker.state).keep({
-        "Id": "e" * 64, "Name": container_flags.name("env_1"), "Config": {"Labels": {}},
+        "Id": "e" * 64, "Name": flags.name("env_1"), "Config": {"Labels": {}},
         "State": {"Running": True}, "Options": [],
     })  # fmt: skip
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studio.core.network.resolver import Rules
-from studio.core.sandboxes.container_cli import Cli
+from studio.core.sandboxes.containers.cli import Cli
 from studio.core.sandboxes.contract import Command, Sandbox
 from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.opening import Opener, Spec

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from studio.core.sandboxes.container_flags import RUNTIME
+from studio.core.sandboxes.containers.flags import RUNTIME
 
 READ_SCRIPT = ("/bin/sh", "-c", 'eval "$(cat)"')
 MARK = "SANDBOX_COMMAND"
