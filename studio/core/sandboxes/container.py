@@ -21,7 +21,7 @@ from studio.core.sandboxes.containers import flags, script
 from studio.core.sandboxes.containers.cli import PULL_SECONDS, Cli, unavailable
 from studio.core.sandboxes.containers.flags import Shape
 from studio.core.sandboxes.containers.run import ContainerRun
-from studio.core.sandboxes.containers.script import READ_SCRIPT, Task
+from studio.core.sandboxes.containers.script import Task
 from studio.core.sandboxes.contract import Command, Kind, Limits, Ran, SandboxError
 from studio.core.sandboxes.host_disk import HostDisk
 
@@ -103,31 +103,31 @@ class Container(HostDisk):
             return await self._ran(_task(command, mark, port), command, heard)
 
     async def _ran(self, task: Task, command: Command, heard: Callable[[bytes], None]) -> Ran:
-        assert self._id is not None, "it was started, and stopping waits for us"
-        process = await self._cli.begin("exec", "--interactive", self._id, *READ_SCRIPT)
+        given = script.script(task)
+        process = await self._cli.begin(*self._exec(given))
         ending = partial(self._inside, script.ending(task.mark))
         run = ContainerRun(process, self._limits, heard, ending)
         seconds = self._limits.command_seconds if command.seconds is None else command.seconds
         self._running.add(run)
         try:
-            return await run.follow(script.script(task), seconds, self._watch)
+            return await run.follow(given, seconds, self._watch)
         except SandboxError:
             self._id = None  # the next command looks for the container anew
             raise
         finally:
             self._running.discard(run)
-            if (
-                run.is_left and self._id is not None
-            ):  # what cannot be ended by its mark ends with the container
-                await self._cli.call("rm", "--force", self._id)
+            if run.is_left and self._id is not None:
+                await self._cli.call("rm", "--force", self._id)  # what hides from its mark ends so
                 self._id = None
+
+    def _exec(self, given: bytes) -> list[str]:
+        """The words that have a shell in the container read a script."""
+        assert self._id is not None, "it was started, and stopping waits for commands"
+        return ["exec", "--interactive", self._id, *script.reading(given)]
 
     async def _inside(self, given: bytes) -> Any:
         """Have a shell in the container do something short."""
-        assert self._id is not None, "it was started"
-        return await self._cli.call(
-            "exec", "--interactive", self._id, *READ_SCRIPT, given=given, seconds=20
-        )
+        return await self._cli.call(*self._exec(given), given=given, seconds=20)
 
     @contextlib.asynccontextmanager
     async def _egress(self, mark: str, label: str) -> AsyncIterator[int | None]:

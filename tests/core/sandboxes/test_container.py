@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -321,6 +322,43 @@ async def test_a_container_that_ends_in_the_middle_of_a_command_leaves_it_lost(d
     await box.stop()
 
 
+DRIVER = """
+import asyncio, sys
+from pathlib import Path
+from studio.core.sandboxes.container import Container, Image
+from studio.core.sandboxes.containers.cli import Cli
+from studio.core.sandboxes.contract import Command
+from tests.standins import container_cli
+
+async def main() -> None:
+    folder = Path(sys.argv[1])
+    box = Container(
+        folder / "disks/env_1", identity="env_1", image=Image(name=container_cli.IMAGE),
+        cli=Cli(str(folder / "docker"), "docker"), free=0,
+    )
+    line = "(setsid sleep 74 &); echo ready; sleep 74"
+    await box.shell(Command(line=line), lambda piece: print(piece.decode(), end="", flush=True))
+
+asyncio.run(main())
+"""
+
+
+async def test_a_command_ends_when_the_studio_is_killed(docker):
+    driver = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DRIVER, str(docker.folder), stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert driver.stdout is not None
+    async with asyncio.timeout(10):
+        assert await driver.stdout.readline() == b"ready\n"
+        assert _sleeps("74")
+        driver.kill()
+        await driver.wait()
+        while _sleeps("74"):
+            await asyncio.sleep(0.02)
+    await docker.container().stop()
+
+
 async def test_a_service_that_does_not_answer_is_said(docker):
     docker.answers("info.json", {"ServerErrors": ["Cannot connect to the Docker daemon"]})
 
@@ -401,14 +439,14 @@ def _live() -> str:
     """Why no real container service can be tried here; empty when one answers."""
     cli = found()
     if cli is None:
-        return "NOT RUN: neither docker nor podman is installed"
+        return "NOT RUN: containers: neither docker nor podman is installed"
     done = subprocess.run([cli.program, "ps"], capture_output=True, text=True, check=False)
     if done.returncode:
-        return f"NOT RUN: {cli.name} does not answer: {done.stderr.strip()[-200:]}"
+        return f"NOT RUN: containers: {cli.name} does not answer: {done.stderr.strip()[-200:]}"
     images = subprocess.run(
         [cli.program, "images", "--format", "{{.ID}}"], capture_output=True, text=True, check=False
     )
-    return "" if images.stdout.split() else f"NOT RUN: {cli.name} has no image"
+    return "" if images.stdout.split() else f"NOT RUN: containers: {cli.name} has no image"
 
 
 async def test_a_real_container_where_there_is_one(tmp_path):

@@ -73,8 +73,7 @@ class ContainerRun:
             group.create_task(self._read_error())
             try:
                 stdin.write(script)
-                await stdin.drain()
-                stdin.close()
+                await stdin.drain()  # and it stays open: its end would end the command
             except ConnectionError:
                 self._error += b"\nIt ended before it could be told what to do."
         await self._process.wait()
