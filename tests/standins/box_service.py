@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from studio.core.sandboxes import remote_disk
 from studio.core.sandboxes.box import folders
 from studio.core.sandboxes.box.usage import Watch
 from studio.core.sandboxes.contract import Limits, SandboxError
 from studio.core.sandboxes.host_disk import HostDisk
+from studio.core.sandboxes.services import archive as disks
 from tests.standins import boxed, raw_http
 from tests.standins.raw_http import Asked, Talk
 
@@ -58,7 +58,7 @@ class Environment(HostDisk):
 
     def __init__(self, disk: Path, wanted: dict[str, Any]) -> None:
         self.limits = Limits(**wanted["limits"])
-        super().__init__(disk, self.limits, None)
+        super().__init__(disk, self.limits, None, free=0)
         self.disk, self.wanted = disk, wanted
         self.watch = Watch(disk, self.limits, free=0)
 
@@ -136,14 +136,14 @@ class BoxService:
     async def _disk(self, asked: Asked, talk: Talk, at: Environment) -> None:
         with tempfile.TemporaryFile() as archive:
             if asked.method == "GET":
-                remote_disk.pack(at.disk, archive)
+                disks.pack(at.disk, archive)
                 archive.seek(0)
                 await talk.answer(archive.read(), etag='"d1"')
                 return
             archive.write(asked.body)
             archive.seek(0)
             fresh = Path(tempfile.mkdtemp(dir=self.root))
-            remote_disk.unpack(archive, fresh, 1 << 30)
+            disks.unpack(archive, fresh, 1 << 30)
             shutil.rmtree(at.disk)
             fresh.rename(at.disk)
         await _tell(talk, {})
@@ -152,7 +152,8 @@ class BoxService:
         if asked.method == "POST":
             key, wanted = asked.headers["idempotency-key"], json.loads(asked.body)
             if key not in self.runs:
-                await at.check_folder(wanted["cwd"])
+                async with at.at_work(wanted["cwd"]):  # a folder that is none is refused
+                    pass
                 self.runs[key] = run = Run()
                 self._begin(self._run(run, at, wanted))
         else:

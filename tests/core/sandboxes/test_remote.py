@@ -12,10 +12,11 @@ import pytest
 
 from studio.core.network.connector import Connector
 from studio.core.network.resolver import Rules
-from studio.core.sandboxes import gaps, remote_disk
+from studio.core.sandboxes import gaps
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
 from studio.core.sandboxes.remote import RemoteSandbox
-from studio.core.sandboxes.remote_service import Service
+from studio.core.sandboxes.services import archive as disks
+from studio.core.sandboxes.services.service import Service
 from tests.standins import boxed, raw_http
 from tests.standins.box_service import TOKEN, BoxService, service
 from tests.standins.raw_http import Asked, Talk
@@ -264,14 +265,14 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path, members):
     folder.mkdir()
 
     with pytest.raises(SandboxError, match="cannot be unpacked"):
-        remote_disk.unpack(archive(*members), folder, 1_000)
+        disks.unpack(archive(*members), folder, 1_000)
     assert os.listdir(tmp_path) == ["disk"]
 
 
 def test_an_archive_of_nonsense_and_one_cut_short_are_refused(tmp_path):
     for data in (b"x" * 2_000, archive(("f", tarfile.REGTYPE, "")).getvalue()[:300]):
         with pytest.raises(SandboxError, match="cannot be unpacked"):
-            remote_disk.unpack(io.BytesIO(data), tmp_path, 1_000)
+            disks.unpack(io.BytesIO(data), tmp_path, 1_000)
 
 
 def test_more_than_the_limit_is_not_unpacked(tmp_path):
@@ -283,7 +284,7 @@ def test_more_than_the_limit_is_not_unpacked(tmp_path):
     made.seek(0)
 
     with pytest.raises(SandboxError) as refused:
-        remote_disk.unpack(made, tmp_path, 1_000)
+        disks.unpack(made, tmp_path, 1_000)
     assert refused.value.code == "disk.full"
 
 
@@ -300,9 +301,9 @@ def test_a_disk_goes_there_and_back_as_it_was(tmp_path):
         os.utime(path, ns=(1_234_567_890_123_456_789, 1_234_567_890_123_456_789))
     made = io.BytesIO()
 
-    remote_disk.pack(there, made)
+    disks.pack(there, made)
     made.seek(0)
-    remote_disk.unpack(made, back, 10_000)
+    disks.unpack(made, back, 10_000)
 
     assert _tree(back) == _tree(there)
 
