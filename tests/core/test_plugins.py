@@ -170,6 +170,35 @@ async def test_two_workers_on_two_machines_make_the_same_folder(kitted: Core, tm
     assert calls(session)[0].state == "succeeded"
 
 
+@pytest.mark.parametrize(
+    "path, told",
+    [("x.py", "its file x.py was changed"), ("json.py", "the file json.py was added to it")],
+)
+async def test_a_server_is_not_started_again_among_files_that_were_changed(
+    kitted: Core, path: str, told: str
+) -> None:
+    await kitted.runtime.save_policy(ALICE, [{"effect": "allow"}], expect=0)
+    async with working(kitted):
+        dies = await start(kitted, "call dies {}\nthen\nsay done")
+        await kitted.until(
+            dies, lambda s: s.turn is not None and [c.state for c in calls(s)] == ["uncertain"]
+        )
+        (made,) = (kitted.parts.settings.data / "packages" / "plugins").iterdir()
+        place = made / path
+        if place.exists():
+            place.chmod(0o600)
+        place.write_bytes(b"print('helpo')\n")  # as long as it was
+        await kitted.over(await start(kitted, 'call echo {"text": "x"}\nthen\nsay done'))
+
+        (row,) = [row for row in await kitted.parts.reader.servers(ALICE) if row.name == "stand"]
+
+    assert row.state == "down"
+    assert row.error == (
+        f"stand: Nothing of the plugin kit 1.0 is started: {told} since it was unpacked. "
+        "Find out who did that; a restarted worker unpacks it anew."
+    )
+
+
 async def test_a_plugin_in_use_is_not_removed(kitted: Core) -> None:
     with pytest.raises(Refused) as refused:
         await kitted.runtime.remove_plugin(ALICE, "kit")

@@ -178,7 +178,7 @@ class LiveCatalog:
             for entry in plugin.described.servers:
                 yield Source(
                     entry=entry, folder=plugin.folder, plugin=plugin.name, version=plugin.version,
-                    hash=plugin.described.hash,
+                    hash=plugin.described.hash, unpacked=plugin.unpacked,
                 )  # fmt: skip
 
     async def _packages(

@@ -15,6 +15,7 @@ from studio.core.packages import folder as folders
 from studio.core.packages import package
 from studio.core.rules import plugins as rule
 from studio.core.rules.errors import StudioError
+from studio.core.tools.intact import Unpacked
 from studio.core.tools.skills import Package
 
 LOOK_SECONDS = 2.0
@@ -22,10 +23,14 @@ LOOK_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A plugin that can be used; its servers are started in `folder`."""
+    """A plugin that can be used; its servers are started in `folder`.
+
+    `unpacked` are the files of an installed one, which nobody is to change.
+    """
 
     described: rule.Plugin
     folder: Path
+    unpacked: Unpacked | None = None
 
     @property
     def name(self) -> str:

@@ -1,17 +1,15 @@
 """Plugins of a worker: those that were installed, made from the store, and those in folders.
 
 An installed plugin is unpacked once into a folder named by its hash, which every worker can make
-and none changes: what lies there is held against the hashes whenever a worker first uses it.
+and none changes: what lies there is held against the hashes whenever a worker first uses it, and
+before each start of a server in it.
 """
 
 import asyncio
-import os
 import secrets
 import shutil
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from studio.core.clock import Clock
@@ -20,6 +18,7 @@ from studio.core.rules.plugins import File
 from studio.core.store import plugins as kept
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
+from studio.core.tools.intact import Unpacked, difference
 from studio.core.tools.plugins import Plugin, Plugins
 from studio.core.tools.skills import Package
 from studio.core.tools.tool import ToolError
@@ -74,7 +73,9 @@ class StoredPlugins:
         except OSError as wrong:
             return f"It cannot be unpacked here: {wrong.strerror or wrong}."
         described = rule.with_files(row.plugin, files)
-        return Plugin(described=described, folder=folder)
+        words = f"the plugin {row.plugin.name} {row.plugin.version}"
+        unpacked = Unpacked(folder=folder, files=tuple(files), of=words)
+        return Plugin(described=described, folder=folder, unpacked=unpacked)
 
     async def skill(self, hash: str) -> Package | None:
         """The skill that was saved by its content."""
@@ -90,7 +91,7 @@ class StoredPlugins:
         """The folder of a package, made when it is not there or not what it should be."""
         if hash in self._whole:
             return self._whole[hash]
-        if not await asyncio.to_thread(is_whole, place, files):
+        if await asyncio.to_thread(difference, place, files):
             data = await self._db.read(lambda conn: kept.bytes_of(conn, files))
             await asyncio.to_thread(unpack, place, files, data)
         self._whole[hash] = place
@@ -131,20 +132,6 @@ class StoredPlugins:
         )  # fmt: skip
 
 
-def is_whole(place: Path, files: Sequence[File]) -> bool:
-    """The folder holds these files and nothing else, byte for byte."""
-    if not place.is_dir() or place.is_symlink():
-        return False
-    there = {
-        str(Path(root, name).relative_to(place))
-        for root, folders, names in os.walk(place)
-        for name in (*names, *(one for one in folders if Path(root, one).is_symlink()))
-    }
-    if there != {file.path for file in files}:
-        return False
-    return all(_is(place / file.path, file) for file in files)
-
-
 def unpack(place: Path, files: Sequence[File], data: dict[str, bytes]) -> None:
     """Write the files, which nobody is to change, beside `place`, and put all there at once."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -162,18 +149,8 @@ def unpack(place: Path, files: Sequence[File], data: dict[str, bytes]) -> None:
         draft.rename(place)
     except OSError:  # another worker of this machine was first
         _clear(draft)
-        if not is_whole(place, files):
+        if difference(place, files):
             raise
-
-
-def _is(path: Path, file: File) -> bool:
-    try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size != file.size:
-            return False
-        return sha256(path.read_bytes()).hexdigest() == file.hash
-    except OSError:
-        return False
 
 
 def _clear(folder: Path) -> None:

@@ -212,7 +212,9 @@ class Connection:
             self._failures += 1
             pause = min(0.25 * 2**self._failures, LONGEST_PAUSE)
             self._not_before = time.monotonic() + pause
-        if not ready.done():
+        if not ready.done() and isinstance(wrong, Down):
+            ready.set_exception(wrong)
+        elif not ready.done():
             ready.set_exception(Down(self._why("it could not be started", wrong)))
 
     @contextlib.asynccontextmanager
@@ -231,8 +233,11 @@ class Connection:
             yield await stack.enter_async_context(client)
 
     async def _transport(self, stack: contextlib.AsyncExitStack, ears: Ears) -> Any:
-        if self.server.launch is not None:
-            return stdio(self.server.launch, ears, self._watcher)
+        launch = self.server.launch
+        if launch is not None:
+            if launch.unpacked and (told := await asyncio.to_thread(launch.unpacked.refusal)):
+                raise Down(f"{self.server.name}: {told}")
+            return stdio(launch, ears, self._watcher)
         from mcp.client.streamable_http import streamable_http_client
 
         from studio.core.tools.mcp import streamable
