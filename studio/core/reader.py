@@ -402,9 +402,9 @@ class Reader:
         """The newest look of a kind at each target."""
         return await self._read(lambda conn: probes.newest(conn, person, kind), kind)
 
-    async def probe_states(self, person: Person, kind: str) -> tuple[tuple[str, str], ...]:
-        """Which look is the newest at each target, and how it stands; without what was found."""
-        return await self._read(lambda conn: probes.states(conn, person, kind), kind)
+    async def probe_moves(self, person: Person, kind: str) -> tuple[int, int, int]:
+        """What is another whenever any look of a kind moved on; without what was found."""
+        return await self._read(lambda conn: probes.moves(conn, person, kind), kind)
 
     async def servers(self, person: Person) -> list[ServerRow]:
         """Every MCP server of the newest agents and the plugins, as it was last found."""
