@@ -30,6 +30,7 @@ log = logging.getLogger("studio.worker")
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 3.0
 WATCH_SECONDS = 0.3
+TIDY_SECONDS = 60.0
 POLL_SECONDS = 1.0
 RETRY_MILLISECONDS = 2_000
 
@@ -71,6 +72,7 @@ class Worker:
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 group.create_task(self._prepare(), name="worker.prepare")
+                group.create_task(self._tidy(), name="worker.tidy")
                 await self._claim_forever(group)
         finally:
             await self.presence.close()
@@ -80,6 +82,15 @@ class Worker:
             await self.catalog.prepare()
         except Exception:
             log.exception("The plugins could not be looked at; the first session tries again.")
+
+    async def _tidy(self) -> None:
+        """Now and then let go of what nobody needs any more."""
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            try:
+                await self.shelf.let_go()
+            except Exception:
+                log.exception("What is not needed could not be let go; it is tried again.")
 
     async def close(self) -> None:
         """Let go of providers and tool servers."""
