@@ -89,6 +89,7 @@ class Worker:
             await asyncio.sleep(TIDY_SECONDS)
             try:
                 await self.shelf.let_go()
+                await self.catalog.tidy()
             except Exception:
                 log.exception("What is not needed could not be let go; it is tried again.")
 

@@ -12,6 +12,8 @@ import pytest
 from studio import app
 from studio.core.rules.errors import Denied, Gone, Invalid, NotFound, Refused
 from studio.core.rules.session import Session
+from studio.core.tools.plugins import Plugin, Plugins
+from studio.core.work.plugins import KEPT_SECONDS, StoredPlugins
 from tests.core.conftest import ALICE, BOB, CHARLIE, Core
 from tests.core.packages import zips
 
@@ -197,6 +199,40 @@ async def test_a_server_is_not_started_again_among_files_that_were_changed(
         f"stand: Nothing of the plugin kit 1.0 is started: {told} since it was unpacked. "
         "Find out who did that; a restarted worker unpacks it anew."
     )
+
+
+async def test_an_earlier_version_that_nobody_uses_is_cleared_and_made_again(
+    kitted: Core, tmp_path: Path
+) -> None:
+    folder, clock = tmp_path / "other", kitted.clock
+    shelf = StoredPlugins(
+        db=kitted.parts.db, feed=kitted.parts.feed, clock=clock, folders=Plugins([]),
+        folder=folder, machine="here",
+    )  # fmt: skip
+    await shelf.fresh()
+    first = await shelf.find("kit@1.0")
+    await kitted.runtime.put_plugin(ALICE, kit("1.1"))
+    await shelf.fresh()
+    second = await shelf.find("kit")
+    assert isinstance(first, Plugin)
+    assert isinstance(second, Plugin)
+    (folder / "plugins" / ".half.of.it").mkdir()
+    week = (KEPT_SECONDS + 60) * 1000
+
+    clock.offset += week
+    await shelf.tidy([first.folder])
+    while_used = [p.folder.exists() for p in (first, second)]
+    before = shelf.generation
+    clock.offset += week
+    await shelf.tidy([])
+
+    assert while_used == [True, True]
+    assert [p.name for p in (folder / "plugins").iterdir()] == [second.folder.name]
+    assert shelf.generation > before
+    again = await shelf.find("kit@1.0")
+    assert isinstance(again, Plugin)
+    assert again.unpacked is not None
+    assert again.unpacked.refusal() == ""
 
 
 async def test_a_plugin_in_use_is_not_removed(kitted: Core) -> None:

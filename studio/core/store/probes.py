@@ -20,6 +20,11 @@ LAST = (
 )
 NEWEST = f"SELECT {COLUMNS} {LAST}"
 MOVES = "SELECT count(*), count(started), count(ended) FROM probes WHERE kind = ?"
+SWEEP = (
+    "DELETE FROM probes WHERE id IN (SELECT id FROM probes WHERE ended < ? AND EXISTS (SELECT 1 "
+    "FROM probes AS newer WHERE newer.kind = probes.kind AND newer.target = probes.target "
+    "AND newer.id > probes.id) LIMIT ?)"
+)
 WORKERS = "SELECT id FROM workers"
 
 

@@ -69,6 +69,13 @@ class LiveCatalog:
         """Look at the plugins that are there."""
         await self._plugins.fresh()
 
+    async def tidy(self) -> None:
+        """End connections, and clear unpacked plugins, that nobody has used for long."""
+        self._let_idle_go()
+        connections = [*self._connections.values(), *self._ending]
+        launches = [connection.server.launch for connection in connections]
+        await self._plugins.tidy({launch.folder for launch in launches if launch is not None})
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
         await self._plugins.fresh()

@@ -6,7 +6,7 @@ the store: `studio.core.work.plugins` puts them behind the same questions.
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -70,6 +70,10 @@ class PluginShelf(Protocol):
         """The skill that was saved by its content."""
         ...
 
+    async def tidy(self, in_use: Collection[Path]) -> None:
+        """Clear what nobody needs any more, beside the folders that servers run in now."""
+        ...
+
 
 class Plugins:
     """The plugins in some folders. A folder is a plugin, or holds plugins.
@@ -120,6 +124,9 @@ class Plugins:
     async def skill(self, hash: str) -> Package | None:
         """Folders hold no skills of their own."""
         return None
+
+    async def tidy(self, in_use: Collection[Path]) -> None:
+        """Folders are their owner's: nothing is cleared."""
 
     def _look(self) -> None:
         states = {folder: folders.state(folder) for folder in _plugin_folders(self._given)}
