@@ -29,6 +29,7 @@ from studio.core.masking import Mask, MaskedFormatter
 from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import MIB, FileLimits
 from studio.core.runtime import Runtime
 from studio.core.sealing import KeyFile
 from studio.core.store import migrate as migrations
@@ -99,7 +100,7 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
             settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
             runtime=Runtime(
                 db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings),
-                seals=seals,
+                seals=seals, limits=_limits(settings),
             ),
             reader=Reader(
                 db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals,
@@ -170,7 +171,7 @@ def worker(built: Parts) -> "Worker":
         opening=opening,
         looks={"model": model_look(shelf, built.clock), "server": health.look(catalog)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
-        trace_key=built.tokens.trace_key,
+        trace_key=built.tokens.trace_key, limits=_limits(settings),
         name=f"{machine}-{os.getpid()}-{secrets.token_hex(4)}",
     )  # fmt: skip
 
@@ -274,6 +275,11 @@ async def _sweep(built: Parts) -> None:
 def _ages(settings: Settings) -> Ages:
     """How long a sign-in is good."""
     return Ages(idle=settings.sign_in_idle_days * DAY, total=settings.sign_in_days * DAY)
+
+
+def _limits(settings: Settings) -> FileLimits:
+    """What a file may be."""
+    return FileLimits(upload_bytes=settings.upload_mib * MIB, pdf_pages=settings.pdf_pages)
 
 
 async def _until_signalled() -> None:

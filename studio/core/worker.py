@@ -13,6 +13,7 @@ from studio.core.clock import Clock
 from studio.core.faults import fault
 from studio.core.providers.shelf import Shelf
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import FileLimits
 from studio.core.store import wakes
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
@@ -42,13 +43,14 @@ class Worker:
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
         looks: Mapping[str, Look] | None = None, trace_key: bytes = b"",
+        limits: FileLimits | None = None,
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
         self.opening = opening or Opening(db=db, feed=feed, clock=clock, values=Values({}))
         self.driver = Driver(
             db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock,
-            opening=self.opening, trace_key=trace_key,
+            opening=self.opening, trace_key=trace_key, limits=limits,
         )  # fmt: skip
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency

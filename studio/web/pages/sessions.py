@@ -18,7 +18,6 @@ from studio.core.reader import (
     Timeline,
 )
 from studio.core.rules.errors import Invalid, StudioError
-from studio.core.rules.files import UPLOAD_BYTES
 from studio.core.runtime import Upload
 from studio.web import attachments, errors
 from studio.web.attachments import Attached
@@ -98,7 +97,7 @@ class NewView:
     fields: dict[str, str]
     error: str = ""
     uploads: tuple[Upload, ...] = ()
-    most: int = UPLOAD_BYTES
+    most: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,6 +357,7 @@ async def _form(
         fields=refusal.fields if isinstance(refusal, Invalid) else {},
         error=refusal.message if refusal else "",
         uploads=await attachments.uploads(request, files.ids) if files else (),
+        most=runtime(request).limits.upload_bytes,
     )
     status = errors.status(refusal) if refusal else 200
     return page(request, "sessions/new.html", view, status=status)
