@@ -48,12 +48,15 @@ async def index(ask: Ask[b.PageQuery, b.NoBody]) -> a.Artifacts:
     return a.Artifacts(items=a.take_all(a.Artifact, page.items), next=page.next)
 
 
-async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.ArtifactDetail:
-    """One artifact."""
-    view = await ask.reader.artifact(ask.person, ask.part("id"))
+async def show(ask: Ask[b.PageQuery, b.NoBody]) -> a.ArtifactDetail:
+    """One artifact and a page of its versions."""
+    view = await ask.reader.artifact(
+        ask.person, ask.part("id"), limit=ask.query.limit, cursor=ask.query.cursor
+    )
     return a.ArtifactDetail(
         artifact=a.take(a.Artifact, view.row),
         versions=a.take_all(a.ArtifactVersion, view.versions),
+        next=view.next,
     )
 
 
@@ -122,7 +125,8 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="show_artifact", method="GET", path="/artifacts/{id}", call=show,
-        gives=a.ArtifactDetail, says="Read an artifact with its versions.",
+        gives=a.ArtifactDetail, query=b.PageQuery,
+        says="Read an artifact with a page of its versions.",
     ),
     Endpoint(
         name="download_artifact", method="GET", path="/artifacts/{id}/content", call=download,

@@ -316,11 +316,15 @@ class Reader:
         )
 
     async def artifact(
-        self, person: Person, artifact_id: str, version: int | None = None
-    ) -> ArtifactView:
-        """One artifact, as it is in this version (without one: the newest)."""
+        self, person: Person, artifact_id: str, version: int | None = None, *, limit: int = 50,
+        cursor: str | None = None,
+    ) -> ArtifactView:  # fmt: skip
+        """One artifact, as it is in this version (without one: the newest), and a page of all."""
         return await self._read(
-            lambda conn: artifacts.view(conn, person, artifact_id, _whole(version)), artifact_id
+            lambda conn: artifacts.view(
+                conn, person, artifact_id, _whole(version), limit=limit, cursor=cursor
+            ),
+            artifact_id,
         )
 
     def file(self, version: VersionView, begin: int, end: int) -> AsyncIterator[bytes]:

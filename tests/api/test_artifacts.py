@@ -189,3 +189,26 @@ async def test_versions_are_kept_and_taken_away_in_parts(studio: Studio):
     assert (behind.status_code, same.status_code) == (416, 304)
     detail = await bob.artifacts.show(first["artifact_id"])
     assert [version["version"] for version in detail["versions"]] == [2, 1]
+
+
+async def test_every_version_is_reached_page_by_page(studio: Studio):
+    bob, session_id = studio.client("bob"), await studio.session()
+    artifact_id = (await bob.artifacts.save(session_id, b"1", name="a.txt"))["artifact_id"]
+    for number in range(2, 6):
+        data = str(number).encode()
+        await bob.artifacts.save(session_id, data, name="a.txt", artifact=artifact_id)
+    other = (await bob.artifacts.save(session_id, b"1", name="b.txt"))["artifact_id"]
+
+    found, cursor = [], None
+    while True:
+        page = await bob.artifacts.show(artifact_id, limit=2, cursor=cursor)
+        found.append([one["version"] for one in page["versions"]])
+        cursor = page["next"]
+        if cursor is None:
+            break
+        with pytest.raises(api_client.Invalid):
+            await bob.artifacts.show(other, cursor=cursor)
+    oldest = await studio.raw("GET", f"/v1/artifacts/{artifact_id}/content?version=1")
+
+    assert found == [[5, 4], [3, 2], [1]]
+    assert oldest.content == b"1"
