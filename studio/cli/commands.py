@@ -3,6 +3,7 @@
 from studio.cli import (
     agents,
     approvals,
+    artifacts,
     keys,
     models,
     plugins,
@@ -17,6 +18,7 @@ COMMANDS: tuple[Command, ...] = (
     *server.COMMANDS,
     *agents.COMMANDS,
     *sessions.COMMANDS,
+    *artifacts.COMMANDS,
     *approvals.COMMANDS,
     *keys.COMMANDS,
     *plugins.COMMANDS,
