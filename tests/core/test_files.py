@@ -230,6 +230,32 @@ async def test_what_the_model_does_not_read_opens_no_turn(core: Core) -> None:
     assert len(await core.runtime.uploads(BOB, [part.upload_id for part in parts])) == 3
 
 
+async def test_every_model_of_a_chain_is_asked_what_it_reads(core: Core) -> None:
+    small, large = ({**TEXT_ONLY, "name": name} for name in ("small", "smaller"))
+    everything = {"provider": "scripted", "name": "large"}
+    for name, chain in (
+        ("able", [everything, small]),
+        ("blind", [small, everything]),
+        ("none", [small, large]),
+    ):
+        model = {**chain[0], "fallbacks": chain[1:]}
+        await core.runtime.save_agent(ALICE, {"name": name, "instructions": "x", "model": model})
+    pictures = [await upload(core, f"{n}.png", "image/png", PNG) for n in range(3)]
+
+    sent = await core.runtime.start_session(BOB, agent="able", message="x", files=[pictures[0]])
+    words = []
+    for agent, picture in (("blind", pictures[1]), ("none", pictures[2])):
+        with pytest.raises(Invalid) as refused:
+            await core.runtime.start_session(BOB, agent=agent, message="x", files=[picture])
+        words.append(refused.value.message)
+
+    assert list(sent.warnings) == [
+        "Were the fallback small asked, it would not be given “0.png”: it reads no image/png."
+    ]
+    assert words[0].endswith("Its fallback large does; choose that model for the session.")
+    assert words[1].endswith("This agent's model does not read images; it reads text.")
+
+
 async def test_a_file_alone_is_a_message(core, model) -> None:
     picture = await upload(core, "a.png", "image/png", PNG)
 

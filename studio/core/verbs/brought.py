@@ -15,10 +15,10 @@ from studio.core.store import listings, plugins, providers, secrets
 
 
 def warnings(conn: sa.Connection, manifest: Manifest, version: int) -> tuple[str, ...]:
-    """Sentences about providers, plugins, skills and what those need; `version` is the newest one saved.
+    """Sentences about providers, plugins, skills and what those need.
 
-    Tools of servers are known only as they were last listed, so nothing is said of those that were
-    not.
+    `version` is the newest one saved. Tools of servers are known only as they were last listed, so
+    nothing is said of those that were not.
     """
     found, missing = _plugins(conn, manifest)
     missing = [*_providers(conn, manifest), *missing]

@@ -232,17 +232,17 @@ async def send(request: Request) -> Response:
         if files.refusal is not None:
             raise files.refusal
         if text(form, "how") == "deny":
-            await runtime(request).deny_and_send(
+            sent = await runtime(request).deny_and_send(
                 person(request), session_id, message, reason=text(form, "reason"),
                 files=files.parts, key=key,
             )  # fmt: skip
         else:
-            await runtime(request).send_message(
+            sent = await runtime(request).send_message(
                 person(request), session_id, message, files=files.parts, key=key
             )
     except StudioError as refusal:
         return await back(request, typed=message, refusal=refusal, files=files)
-    return await back(request)
+    return await back(request, said=" ".join(sent.warnings))
 
 
 async def stop(request: Request) -> Response:
