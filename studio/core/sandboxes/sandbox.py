@@ -137,7 +137,8 @@ class Box:
             assert self._place is not None, "it was started, and stopping waits for us"
             if full := self._watch.no_room():
                 raise SandboxError("disk.full", full)
-            await asyncio.to_thread(self._check_folder, command.cwd)
+            if paths.parts(command.cwd):
+                await asyncio.to_thread(self._check_folder, command.cwd)
             with prepared(command, self._place) as (plan, descriptors):
                 async with self._launcher.started(plan, descriptors) as started:
                     run = Run(started, self._limits, heard)
