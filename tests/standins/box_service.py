@@ -75,6 +75,7 @@ class BoxService:
         self.cuts: list[int] = []
         self.keeps = ["files", "system", "network", "tree", "secret_files", "no_such_promise"]
         self.forgets = False
+        self.tried: list[object] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def handle(self, asked: Asked, talk: Talk) -> None:
@@ -209,7 +210,13 @@ class BoxService:
             code = await run.process.wait()
             late.cancel()
             watching.cancel()
-        run.end = {"exit": code, "size": len(run.output), "ended": run.why, "words": run.words}
+        run.end = {
+            "exit": code,
+            "size": len(run.output),
+            "ended": run.why,
+            "words": run.words,
+            "tried": self.tried,
+        }
         run.tell()
 
     def stop(self) -> None:
