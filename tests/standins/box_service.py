@@ -208,6 +208,8 @@ class BoxService:
             watching = loop.create_task(_watched(run, at))
             await _read(run, 64 * at.limits.output)
             code = await run.process.wait()
+            if run.why == "disk":
+                await at.watch.look()
             late.cancel()
             watching.cancel()
         run.end = {
@@ -264,7 +266,8 @@ async def _read(run: Run, most: int) -> None:
 
 
 async def _watched(run: Run, at: Environment) -> None:
+    before = at.watch.last
     while True:
         await asyncio.sleep(at.watch.period)
-        if words := await at.watch.over(None):
+        if words := await at.watch.over(before):
             run.kill("disk", words)
