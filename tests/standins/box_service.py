@@ -75,6 +75,7 @@ class BoxService:
         self.cuts: list[int] = []
         self.keeps = ["files", "system", "network", "tree", "secret_files", "no_such_promise"]
         self.forgets = False
+        self.tried: list[object] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def handle(self, asked: Asked, talk: Talk) -> None:
@@ -207,9 +208,17 @@ class BoxService:
             watching = loop.create_task(_watched(run, at))
             await _read(run, 64 * at.limits.output)
             code = await run.process.wait()
+            if run.why == "disk":
+                await at.watch.look()
             late.cancel()
             watching.cancel()
-        run.end = {"exit": code, "size": len(run.output), "ended": run.why, "words": run.words}
+        run.end = {
+            "exit": code,
+            "size": len(run.output),
+            "ended": run.why,
+            "words": run.words,
+            "tried": self.tried,
+        }
         run.tell()
 
     def stop(self) -> None:
@@ -257,7 +266,8 @@ async def _read(run: Run, most: int) -> None:
 
 
 async def _watched(run: Run, at: Environment) -> None:
+    before = at.watch.last
     while True:
         await asyncio.sleep(at.watch.period)
-        if words := await at.watch.over(None):
+        if words := await at.watch.over(before):
             run.kill("disk", words)

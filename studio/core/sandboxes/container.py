@@ -110,7 +110,7 @@ class Container(HostDisk):
         seconds = self._limits.command_seconds if command.seconds is None else command.seconds
         self._running.add(run)
         try:
-            return await run.follow(given, seconds, self._watch)
+            ran = await run.follow(given, seconds, self._watch)
         except SandboxError:
             self._id = None  # the next command looks for the container anew
             raise
@@ -119,6 +119,9 @@ class Container(HostDisk):
             if run.is_left and self._id is not None:
                 await self._cli.call("rm", "--force", self._id)  # what hides from its mark ends so
                 self._id = None
+        if ran.ended == "disk":
+            await self._watch.look()  # the next command finds it full, and may clear it
+        return ran
 
     def _exec(self, given: bytes) -> list[str]:
         """The words that have a shell in the container read a script."""

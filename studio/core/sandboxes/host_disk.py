@@ -105,7 +105,8 @@ class HostDisk:
             await self.start()
             if full := self._watch.no_room():
                 raise SandboxError("disk.full", full)
-            await asyncio.to_thread(_check_folder, self._disk, cwd)
+            if paths.parts(cwd):  # the root is there
+                await asyncio.to_thread(_check_folder, self._disk, cwd)
             yield
 
     async def _check_room(self, size: int) -> None:

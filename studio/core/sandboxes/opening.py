@@ -141,7 +141,7 @@ class Opener:
         elif spec.kind == "remote":
             await asyncio.to_thread(spec.folder.mkdir, parents=True, exist_ok=True)
             service = Service(spec.url, spec.token, spec.identity, self._connector)
-            remote = RemoteSandbox(service, spec.limits, spec.folder, allow, spec.image)
+            remote = RemoteSandbox(service, spec.limits, spec.folder, allow, spec.image, tried)
             return _opened(remote, "remote", lambda: remote.features, spec)
         return Opened(sandbox=NoSandbox(), gaps=lambda: ())
 

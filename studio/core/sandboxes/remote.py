@@ -27,6 +27,7 @@ from studio.core.sandboxes.contract import (
     Written,
 )
 from studio.core.sandboxes.egress.allowing import AllowList
+from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.gaps import KEYS
 from studio.core.sandboxes.gate import Gate
 from studio.core.sandboxes.output import Output
@@ -48,16 +49,21 @@ _PIECE = 256 * 1024
 
 
 class RemoteSandbox:
-    """One environment at a service. `scratch` is a folder where its disk is brought when needed."""
+    """One environment at a service. `scratch` is a folder where its disk is brought when needed.
+
+    `tried` hears of each place that the service says a command tried to reach.
+    """
 
     kind: Kind = "remote"
 
     def __init__(
         self, service: Service, limits: Limits, scratch: Path,
         allow: AllowList | None = None, image: str = "",
+        tried: Callable[[Tried], None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._service, self._limits, self._scratch = service, limits, scratch
         self._allow, self._image = allow or AllowList(), image
+        self._tried = tried
         self._gate, self._starting = Gate(), asyncio.Lock()
         self._places = asyncio.Semaphore(limits.commands)
         self._is_started = False
@@ -143,6 +149,8 @@ class RemoteSandbox:
                 words="The answer of the sandbox service was lost: whether the command ended, and"
                 " how, is not known. It was not sent again.",
             )  # fmt: skip
+        for item in believing.tried(end, command.egress):
+            self._tried(item)
         return believing.ran(end, output, time.monotonic() - begun)
 
     @contextlib.asynccontextmanager

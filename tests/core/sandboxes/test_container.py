@@ -14,7 +14,7 @@ import pytest
 
 from studio.core.sandboxes import gaps
 from studio.core.sandboxes.container import Container, Image
-from studio.core.sandboxes.containers import flags
+from studio.core.sandboxes.containers import flags, script
 from studio.core.sandboxes.containers.cli import Cli, found
 from studio.core.sandboxes.containers.flags import FLAGS, Backend, Shape
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
@@ -86,6 +86,22 @@ def test_the_whole_command_line():
     ):
         assert part in told
     assert not {"--privileged", "--cap-add", "--volume", "--publish", "--device"} & set(words)
+
+
+@pytest.mark.skipif(shutil.which("docker") is None, reason="docker's program is not installed")
+def test_dockers_own_program_understands_every_word():
+    told = shape(image="sha256:" + "1" * 64)
+    for words in (
+        flags.argv(told, backend(*FEATURES)), flags.argv(told, backend()),
+        ["ps", "--all", "--quiet", "--no-trunc", "--filter", "label=a=b"],
+        ["exec", "--interactive", "abc", *script.reading(b"1")], ["rm", "--force", "abc"],
+    ):  # fmt: skip
+        done = subprocess.run(
+            ["docker", "--host", "unix:///nowhere.sock", *words], capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert "docker.sock" not in done.stderr
+        assert "nowhere.sock" in done.stderr, done.stderr  # it got as far as asking the service
 
 
 @pytest.mark.parametrize("count", range(len(FEATURES) + 1))

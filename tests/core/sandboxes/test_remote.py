@@ -14,6 +14,7 @@ from studio.core.network.connector import Connector
 from studio.core.network.resolver import Rules
 from studio.core.sandboxes import gaps
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
+from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.remote import RemoteSandbox
 from studio.core.sandboxes.services import archive as disks
 from studio.core.sandboxes.services.service import Service
@@ -107,6 +108,29 @@ async def test_a_command_that_nobody_waits_for_is_ended_there(box, server):
         task.cancel()
 
     assert ("DELETE", "/environments/env_1/commands/eff_2") in server.asked
+
+
+async def test_what_a_command_tried_to_reach_is_passed_on(server, opened, tmp_path):
+    server.tried = [
+        {"host": "a.example", "port": 443, "outcome": "refused", "reason": "It is not."}
+    ]
+    told = list[Tried]()
+    box = opened(server.url)
+    box._tried = told.append
+
+    await box.shell(Command(line="true", egress="eff_3"))
+
+    assert told == [
+        Tried(host="a.example", port=443, outcome="refused", reason="It is not.", started=0,
+              milliseconds=0, command="eff_3"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [1, {}, {"host": "a", "port": 1, "outcome": "fine"}, "x"])
+async def test_places_that_are_not_told_in_full_make_an_end_unreadable(server, box, told):
+    server.tried = [told]
+
+    assert (await box.shell(Command(line="true"))).ended == "lost"
 
 
 async def test_an_environment_is_got_or_made_by_its_very_name(server, opened, tmp_path):

@@ -122,9 +122,8 @@ class Launcher:
         studio = socket.socket(fileno=fcntl.fcntl(studio, fcntl.F_DUPFD_CLOEXEC, _SAFE))
         try:
             starting.become(plan, self._pid, output, descriptors)
-        except OSError as wrong:
-            words = f"{wrong.strerror or wrong}: {wrong.filename or ''}".rstrip(": ")
-            studio.send(json.dumps({"refused": words}).encode())
+        except (OSError, ValueError) as wrong:
+            studio.send(json.dumps({"refused": str(wrong)}).encode())
         finally:
             os._exit(125)
 

@@ -51,6 +51,7 @@ class Started:
             return {}
         event: dict[str, Any] = json.loads(message) if message else {}
         if found:
+            os.set_inheritable(found[0], False)
             event["listening"] = socket.socket(fileno=found[0])
         return event
 

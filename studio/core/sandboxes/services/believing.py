@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from studio.core.sandboxes.contract import Ended, Found, Match, Ran, Written
+from studio.core.sandboxes.egress.tried import Outcome, Tried
 from studio.core.sandboxes.output import Output
 from studio.core.sandboxes.services.service import MOST_WORDS, unreadable
 
@@ -13,6 +14,11 @@ _ENDED: Final[Mapping[str, Ended]] = {
     "timeout": "timeout", "output": "output", "disk": "disk", "memory": "memory",
     "stopped": "stopped", "lost": "lost",
 }  # fmt: skip
+_OUTCOMES: Final[Mapping[str, Outcome]] = {
+    "allowed": "allowed", "refused": "refused", "failed": "failed",
+}  # fmt: skip
+_NUMBERS = ("bytes_up", "bytes_down", "started", "milliseconds")
+MOST_TRIED = 1_000
 
 
 def end(told: Any) -> dict[str, Any]:
@@ -21,6 +27,7 @@ def end(told: Any) -> dict[str, Any]:
         raise unreadable("the end of a command has no exit code")
     if told.get("ended") not in {None, *_ENDED}:
         raise unreadable("a command ended in a way that is not known")
+    tried(told, "")
     return told
 
 
@@ -32,6 +39,26 @@ def ran(told: Mapping[str, Any], output: Output, seconds: float) -> Ran:
         seconds=seconds, ended=_ENDED[ended] if ended is not None else None,
         words=str(told.get("words") or "")[:MOST_WORDS],
     )  # fmt: skip
+
+
+def tried(told: Mapping[str, Any], command: str) -> list[Tried]:
+    """The places that a command tried to reach, as its `end` tells; `MOST_TRIED` at most."""
+    return [_tried(item, command) for item in listed(told, "tried")[:MOST_TRIED]]
+
+
+def _tried(item: Any, command: str) -> Tried:
+    try:
+        outcome = item["outcome"]
+        numbers = {name: max(0, int(item.get(name, 0))) for name in _NUMBERS}
+        if outcome not in _OUTCOMES:
+            raise ValueError(outcome)
+        return Tried(
+            host=str(item["host"])[:253], port=int(item["port"]) & 0xFFFF,
+            outcome=_OUTCOMES[outcome], reason=str(item.get("reason") or "")[:MOST_WORDS],
+            command=command, **numbers,
+        )  # fmt: skip
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise unreadable("a place that was tried is not told of in full") from None
 
 
 def written(told: Mapping[str, Any]) -> Written:
