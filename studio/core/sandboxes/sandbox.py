@@ -78,6 +78,7 @@ class Box:
         async with self._gate.alone():
             place, self._place = self._place, None
             if place is not None and place.group is not None:
+                await self._launcher.forget(place.group.joins)
                 place.group.remove()
 
     async def reset(self) -> None:
