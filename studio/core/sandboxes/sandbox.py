@@ -62,6 +62,7 @@ class Box(HostDisk):
         async with self._gate.alone():
             place, self._place = self._place, None
             if place is not None and place.group is not None:
+                await self._launcher.forget(place.group.joins)
                 place.group.remove()
 
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:

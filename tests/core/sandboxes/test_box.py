@@ -237,8 +237,8 @@ async def test_fifty_commands_one_after_another_leave_nothing_open(box):
     assert time.monotonic() - began < 10
 
 
-async def test_a_bound_that_the_studio_cannot_raise_stays_as_it_is(box, launcher):
-    await said(box, ":")
+async def test_a_bound_that_the_studio_cannot_raise_stays_as_it_is(make_box, box, launcher):
+    await said(make_box(name="first"), ":")
     resource.prlimit(launcher.pid, resource.RLIMIT_FSIZE, (2**20, 2**20))
 
     assert await said(box, "ulimit -f; ulimit -n; ulimit -u") == "1024\n1024\n128\n"

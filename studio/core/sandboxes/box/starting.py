@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-from pathlib import Path
 from typing import NoReturn
 
 from studio.core.sandboxes.box import landlock
@@ -31,8 +30,6 @@ def become(plan: Plan, launcher: int, output: int, descriptors: list[int]) -> No
     """
     os.setsid()
     _restore_signals()
-    for path in plan.joins:
-        Path(path).write_text("0")
     if plan.is_moved:
         _move(plan.disk)
     for name, most in plan.limits.items():
