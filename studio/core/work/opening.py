@@ -45,7 +45,7 @@ class Opening:
         self._key_problems: dict[str, str] = {}
         self._has_problems = False
         self._taken: tuple[Any, Any] | None = None
-        self._noted: dict[str, int] = {}
+        self._noted: dict[tuple[str, str], int] = {}
 
     async def fresh(self) -> None:
         """Open everything again when something was set or removed since; costs nothing if not.
@@ -96,16 +96,16 @@ class Opening:
         except NotSet as wrong:
             raise _unusable(f"The model cannot be asked. {wrong}") from None
 
-    async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
-        """Note that these secrets of the studio are used now, once a minute at most."""
+    async def used(
+        self, names: Iterable[str], by: str, effect_id: str | None, *, owner: str = rule_of.STUDIO
+    ) -> None:
+        """Note that these secrets of the owner are used now, once a minute at most."""
         now = self._clock.now()
-        due = [name for name in names if now - self._noted.get(name, 0) > USE_MILLISECONDS]
+        due = [name for name in names if now - self._noted.get((owner, name), 0) > USE_MILLISECONDS]
         if not due:
             return
-        self._noted.update(dict.fromkeys(due, now))
-        await self._db.touch(
-            lambda conn: secrets.used(conn, rule_of.STUDIO, due, now, by, effect_id)
-        )
+        self._noted.update({(owner, name): now for name in due})
+        await self._db.touch(lambda conn: secrets.used(conn, owner, due, now, by, effect_id))
 
     def _open(self, rows: tuple[SealedRow, ...]) -> None:
         plain: dict[str, dict[str, str]] = {}
