@@ -13,11 +13,17 @@ STUDIO = {"studio.core", "studio.web", "studio.api", "studio.cli", "studio.demo"
 ARROWS: dict[str, set[str]] = {
     "studio.core.rules": {"studio.core.rules"},
     "studio.core.schemas": {"studio.core.rules", "studio.core.schemas"},
-    "studio.core.packages": {"studio.core.rules", "studio.core.packages"},
+    "studio.core.packages": {
+        "studio.core.rules", "studio.core.archives", "studio.core.packages",
+    },
     "studio.core.manifests": {"studio.core.rules", "studio.core.manifests"},
     "studio.core.clock": {"studio.core.rules"},
     "studio.core.faults": set(),
     "studio.core.pdf": set(),
+    "studio.core.archives": {"studio.core.rules", "studio.core.archives"},
+    "studio.core.disks": {
+        "studio.core.rules", "studio.core.faults", "studio.core.archives", "studio.core.disks",
+    },
     "studio.core.intake": {"studio.core.rules", "studio.core.store", "studio.core.pdf"},
     "studio.core.keys": set(),
     "studio.core.tokens": {"studio.core.rules"},
@@ -28,9 +34,13 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.schemas", "studio.core.providers", "studio.core.faults",
     },
     "studio.core.network": {"studio.core.network", "studio.core.faults"},
+    "studio.core.sandboxes": {
+        "studio.core.sandboxes", "studio.core.network", "studio.core.rules", "studio.core.faults",
+    },
     "studio.core.tools": {
         "studio.core.rules", "studio.core.schemas", "studio.core.tools", "studio.core.faults",
         "studio.core.network", "studio.core.masking", "studio.core.packages",
+        "studio.core.sandboxes",
     },
     "studio.core.projections": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
@@ -39,9 +49,13 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
         "studio.core.sealing",
     },
+    "studio.core.disk_questions": {
+        "studio.core.rules", "studio.core.store", "studio.core.projections",
+        "studio.core.questions", "studio.core.disks",
+    },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
-        "studio.core.questions",
+        "studio.core.questions", "studio.core.disk_questions",
     },
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {
@@ -53,8 +67,8 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
         "studio.core.clock", "studio.core.faults", "studio.core.intake", "studio.core.schemas",
-        "studio.core.talks", "studio.core.sealing", "studio.core.masking",
-        "studio.core.work",
+        "studio.core.talks", "studio.core.sealing", "studio.core.masking", "studio.core.disks",
+        "studio.core.sandboxes", "studio.core.network", "studio.core.work",
     },
     "studio.core.worker": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",

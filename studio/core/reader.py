@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder, DiskQuestions
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -53,6 +54,7 @@ from studio.core.projections.cards import Card, Decision
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
+from studio.core.projections.operations import OperationRow
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
@@ -66,7 +68,6 @@ from studio.core.projections.timeline import Line, Timeline
 from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
-from studio.core.questions import EnvironmentQuestions
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import Unavailable
@@ -85,6 +86,9 @@ __all__ = [
     "CallRow",
     "Card",
     "Decision",
+    "DiskDiff",
+    "DiskFile",
+    "DiskFolder",
     "EventRow",
     "FileView",
     "Follow",
@@ -96,6 +100,7 @@ __all__ = [
     "LostRow",
     "ModelChoice",
     "ModelsView",
+    "OperationRow",
     "Page",
     "Pending",
     "PluginRow",
@@ -139,7 +144,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(EnvironmentQuestions):
+class Reader(DiskQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------
@@ -303,11 +308,15 @@ class Reader(EnvironmentQuestions):
         )
 
     async def artifact(
-        self, person: Person, artifact_id: str, version: int | None = None
-    ) -> ArtifactView:
-        """One artifact, as it is in this version (without one: the newest)."""
+        self, person: Person, artifact_id: str, version: int | None = None, *, limit: int = 50,
+        cursor: str | None = None,
+    ) -> ArtifactView:  # fmt: skip
+        """One artifact, as it is in this version (without one: the newest), and a page of all."""
         return await self._read(
-            lambda conn: artifacts.view(conn, person, artifact_id, _whole(version)), artifact_id
+            lambda conn: artifacts.view(
+                conn, person, artifact_id, _whole(version), limit=limit, cursor=cursor
+            ),
+            artifact_id,
         )
 
     def file(self, version: VersionView, begin: int, end: int) -> AsyncIterator[bytes]:
@@ -389,9 +398,9 @@ class Reader(EnvironmentQuestions):
         """The newest look of a kind at each target."""
         return await self._read(lambda conn: probes.newest(conn, person, kind), kind)
 
-    async def probe_states(self, person: Person, kind: str) -> tuple[tuple[str, str], ...]:
-        """Which look is the newest at each target, and how it stands; without what was found."""
-        return await self._read(lambda conn: probes.states(conn, person, kind), kind)
+    async def probe_moves(self, person: Person, kind: str) -> tuple[int, int, int]:
+        """What is another whenever any look of a kind moved on; without what was found."""
+        return await self._read(lambda conn: probes.moves(conn, person, kind), kind)
 
     async def servers(self, person: Person) -> list[ServerRow]:
         """Every MCP server of the newest agents and the plugins, as it was last found."""

@@ -13,6 +13,7 @@ from studio.core.clock import Clock
 from studio.core.faults import fault
 from studio.core.providers.shelf import Shelf
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import FileLimits
 from studio.core.store import wakes
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
@@ -21,6 +22,10 @@ from studio.core.store.presence import Presence
 from studio.core.tools.tool import Catalog
 from studio.core.tools.values import Values
 from studio.core.work.driver import Driver
+from studio.core.work.environments.operations import Operations
+from studio.core.work.environments.places import Places
+from studio.core.work.environments.sweeping import Sweeping
+from studio.core.work.environments.turns import Turns
 from studio.core.work.hold import Hold
 from studio.core.work.opening import Opening
 from studio.core.work.probing import Look, Probing
@@ -30,6 +35,7 @@ log = logging.getLogger("studio.worker")
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 3.0
 WATCH_SECONDS = 0.3
+TIDY_SECONDS = 60.0
 POLL_SECONDS = 1.0
 RETRY_MILLISECONDS = 2_000
 
@@ -41,14 +47,17 @@ class Worker:
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
         looks: Mapping[str, Look] | None = None, trace_key: bytes = b"",
+        limits: FileLimits | None = None, places: Places | None = None,
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
         self.opening = opening or Opening(db=db, feed=feed, clock=clock, values=Values({}))
         self.driver = Driver(
             db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock,
-            opening=self.opening, trace_key=trace_key,
+            opening=self.opening, trace_key=trace_key, limits=limits,
+            environments=Turns(places) if places is not None else None,
         )  # fmt: skip
+        self.places = places
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
         self.probing = Probing(
@@ -68,9 +77,15 @@ class Worker:
                 group.create_task(self._listen(), name="worker.listen")
                 group.create_task(self._heartbeat(), name="worker.heartbeat")
                 group.create_task(self.probing.run(), name="worker.probing")
+                if self.places is not None:
+                    operations = Operations(self.places, self.feed)
+                    group.create_task(self.places.run(), name="worker.places")
+                    group.create_task(operations.run(), name="worker.operations")
+                    group.create_task(Sweeping(self.places).run(), name="worker.sweeping")
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 group.create_task(self._prepare(), name="worker.prepare")
+                group.create_task(self._tidy(), name="worker.tidy")
                 await self._claim_forever(group)
         finally:
             await self.presence.close()
@@ -81,10 +96,22 @@ class Worker:
         except Exception:
             log.exception("The plugins could not be looked at; the first session tries again.")
 
+    async def _tidy(self) -> None:
+        """Now and then let go of what nobody needs any more."""
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            try:
+                await self.shelf.let_go()
+                await self.catalog.tidy()
+            except Exception:
+                log.exception("What is not needed could not be let go; it is tried again.")
+
     async def close(self) -> None:
         """Let go of providers and tool servers."""
         await self.shelf.close()
         await self.catalog.close()
+        if self.places is not None:
+            await self.places.close()
 
     async def _listen(self) -> None:
         async with self.feed.subscribe() as growth:

@@ -1,394 +1,435 @@
-"""Environments on both stores: manifests in versions, made for life, labelled, worked in."""
+"""Environments at work: a session's commands, its disk's versions, what people ask of disks."""
 
 import asyncio
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from studio.core.disks.disks import Disks
+from studio.core.network.resolver import Rules
+from studio.core.providers.shelf import Shelf
 from studio.core.rules import events as e
-from studio.core.rules.environments import environment as fold
-from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
-from studio.core.rules.errors import Changed, Denied, Invalid, NotFound, Refused
-from studio.core.store import environment_rows, environments
-from tests.core.conftest import ALICE, BOB, CHARLIE, Core
-from tests.core.environments import PLAIN, PYTHON, disk, folded, kept, made, note, saved
-from tests.fakes import tool
+from studio.core.rules.errors import Refused
+from studio.core.sandboxes.opening import Opener
+from studio.core.store import environments, operations
+from studio.core.store import facts as journals
+from studio.core.store.operations import Operation
+from studio.core.tools.values import Values
+from studio.core.work.environments.opens import Opens
+from studio.core.work.environments.places import Places
+from studio.core.work.environments.sweeping import Sweeping
+from studio.core.work.opening import Opening
+from studio.core.worker import Worker
+from tests.core.conftest import ALICE, BOB, Core
 
-FILE = b"print('hello')\n"
-
-
-# Manifests ----------------------------------------------------------------------------------------
-
-
-async def test_a_manifest_is_saved_in_versions_and_unchanged_is_none(core: Core):
-    first = await core.runtime.save_environment_manifest(ALICE, PYTHON)
-    again = await core.runtime.save_environment_manifest(ALICE, {**PYTHON, "kind": "sandbox"})
-    other = await core.runtime.save_environment_manifest(ALICE, {**PYTHON, "keep": "hand"})
-
-    assert [(p.version, p.creates) for p in (first, again, other)] == [
-        (1, True), (1, False), (2, True),
-    ]  # fmt: skip
-    assert first.changes == ("new manifest",)
-    assert other.changes == ("keep added",)
+DEFINITION = {"kind": "sandbox", "setup": [{"run": "echo made > made.txt"}]}
 
 
-async def test_a_plan_names_what_is_left_behind_and_saves_nothing(core: Core):
-    await saved(core)
-    await made(core, "desk", "python")
+@dataclass
+class Studio:
+    """A core whose worker has environments."""
 
-    plan = await core.runtime.save_environment_manifest(
-        ALICE, {**PYTHON, "isolation": "none"}, dry_run=True, expect=1
-    )
+    core: Core
+    folder: Path
+    worker_: Worker | None = None
 
-    assert (plan.version, plan.behind, plan.behind_count) == (2, ("desk",), 1)
-    assert "no isolation" in plan.warnings[0]
-    assert (await core.parts.reader.environment_manifest(BOB, "python")).version == 1
+    def worker(self) -> Worker:
+        parts = self.core.parts
+        opening = Opening(
+            db=parts.db, feed=parts.feed, clock=self.core.clock, values=Values({}),
+            seals=parts.seals,
+        )  # fmt: skip
+        places = Places(
+            db=parts.db, journal=parts.journal, clock=self.core.clock, opening=opening,
+            folder=self.folder / "environments", disks=Disks(self.folder / "versions"),
+            opens=Opens(Opener(Rules(), self.core.clock.now), opening.values), worker="one",
+        )  # fmt: skip
+        return Worker(
+            db=parts.db, journal=parts.journal, feed=parts.feed, shelf=Shelf({}),
+            catalog=self.core.catalog, clock=self.core.clock, name="one", opening=opening,
+            places=places,
+        )  # fmt: skip
 
-
-async def test_a_manifest_that_was_saved_meanwhile_says_who_saved_it(core: Core):
-    await saved(core, PLAIN)
-
-    with pytest.raises(Changed) as raised:
-        await core.runtime.save_environment_manifest(ALICE, {**PLAIN, "keep": "hand"}, expect=0)
-
-    assert raised.value.code == "manifest_changed"
-    assert raised.value.details["by"] == "alice"
-
-
-async def test_every_fault_is_told_at_once(core: Core):
-    with pytest.raises(Invalid) as raised:
-        await core.runtime.save_environment_manifest(
-            ALICE, {"name": "X", "kind": "box", "limits": {"memory_mib": 1}, "odd": 1}
+    async def make(self, name: str = "lab", **more: Any) -> str:
+        made = await self.core.runtime.make_environment(
+            ALICE, name, definition={**DEFINITION, **more}
         )
+        return str(made.id)
 
-    assert set(raised.value.fields) == {"name", "kind", "limits.memory_mib", "odd"}
+    async def find(self, id: str) -> Environment:
+        found = await self.core.parts.db.read(lambda conn: environments.get(conn, id))
+        assert found is not None
+        return found
 
-
-async def test_files_by_hash_are_sent_before_they_are_named(core: Core):
-    hash, is_new = await core.runtime.keep_environment_file(ALICE, FILE)
-    known = {"path": "src", "files": {"hello.py": f"sha256:{hash}"}}
-    strange = {"path": "lib", "files": {"a/b.py": f"sha256:{'0' * 64}"}}
-
-    await saved(core, PLAIN, files=[known])
-    with pytest.raises(Invalid) as raised:
-        await saved(core, PLAIN, files=[known, strange])
-
-    assert is_new
-    assert (await core.runtime.keep_environment_file(ALICE, FILE)) == (hash, False)
-    assert list(raised.value.fields) == ["files[1].files.a/b.py"]
-
-
-async def test_an_artifact_that_nobody_knows_is_a_fault(core: Core):
-    entry = {"path": "a.txt", "artifact": "art_" + "0" * 26, "version": 1}
-
-    with pytest.raises(Invalid) as raised:
-        await saved(core, PLAIN, files=[entry])
-
-    assert list(raised.value.fields) == ["files[0].artifact"]
-
-
-async def test_a_manifest_in_use_stays_and_one_that_was_removed_counts_on(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    with pytest.raises(Refused) as raised:
-        await core.runtime.remove_environment_manifest(ALICE, "plain")
-    await core.runtime.delete_environment(ALICE, id)
-
-    await core.runtime.remove_environment_manifest(ALICE, "plain", expect=1)
-
-    assert raised.value.code == "manifest_in_use"
-    assert raised.value.details["environments"] == ["desk"]
-    with pytest.raises(NotFound):
-        await core.parts.reader.environment_manifest(BOB, "plain")
-    assert (await core.runtime.save_environment_manifest(ALICE, PLAIN)).version == 2
-
-
-async def test_only_admins_save_manifests(core: Core):
-    with pytest.raises(Denied):
-        await core.runtime.save_environment_manifest(BOB, PLAIN)
-
-
-# Making -------------------------------------------------------------------------------------------
-
-
-async def test_an_environment_is_made_once_and_found_again(core: Core):
-    await saved(core, PLAIN)
-
-    found = await asyncio.gather(
-        *(core.runtime.make_environment(BOB, "team/desk", manifest="plain") for _ in range(5))
-    )
-
-    assert len({one.id for one in found}) == 1
-    assert sum(one.made for one in found) == 1
-
-
-async def test_one_that_is_there_stays_on_its_version(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    await saved(core, PLAIN, keep="hand")
-
-    again = await core.runtime.make_environment(BOB, "desk", manifest="plain")
-    with pytest.raises(Refused) as raised:
-        await core.runtime.make_environment(
-            BOB, "desk", manifest="plain@2", labels={"team": "a"}, owner="bob"
+    async def facts(self, id: str) -> list[e.Event]:
+        found = await self.core.parts.db.read(
+            lambda conn: journals.facts(conn, id, after=0, limit=1_000)
         )
+        return [fact.event for fact in found]
 
-    assert (again.id, again.manifest_version) == (id, 1)
-    assert raised.value.code == "environment_immutable"
-    assert raised.value.details["fields"] == ["manifest version", "labels", "owner"]
+    async def kept(self, id: str) -> list[e.DiskKept]:
+        return [f for f in await self.facts(id) if isinstance(f, e.DiskKept)]
+
+    async def done(self, operation_id: str) -> Operation:
+        """The operation once it has ended."""
+        async with asyncio.timeout(20), self.core.parts.feed.subscribe() as growth:
+            while True:
+                found = await self.core.parts.db.read(
+                    lambda conn: operations.get(conn, operation_id)
+                )
+                if found is not None and found.ended is not None:
+                    return found
+                await growth.get()
+
+    async def kept_by(self, id: str, session_id: str, turns: int = 1) -> e.DiskKept:
+        """The version that a turn of the session kept, once it has."""
+        async with asyncio.timeout(20), self.core.parts.feed.subscribe() as growth:
+            while True:
+                found = [
+                    one for one in await self.kept(id)
+                    if one.turn is not None and one.turn.session_id == session_id
+                ]  # fmt: skip
+                if len(found) >= turns:
+                    return found[-1]
+                await growth.get()
+
+    async def say(self, id: str, message: str, **more: Any) -> str:
+        """A session of the environment whose first turn is over, its disk kept."""
+        session_id = await self.core.start(message, environment=id, **more)
+        await self.core.over(session_id)
+        return session_id
+
+    def disk(self, id: str) -> Path:
+        return self.folder / "environments" / id / "disk"
 
 
-async def test_an_inline_definition_is_an_admins_and_may_spell_defaults_out(core: Core):
-    with pytest.raises(Denied):
-        await core.runtime.make_environment(BOB, "own", definition={})
-    first = await core.runtime.make_environment(ALICE, "own", definition={})
-
-    again = await core.runtime.make_environment(
-        ALICE, "own", definition={"kind": "sandbox", "limits": {"processes": 128}}
-    )
-    with pytest.raises(Refused) as raised:
-        await core.runtime.make_environment(ALICE, "own", definition={"keep": "hand"})
-
-    assert (again.id, again.made) == (first.id, False)
-    assert raised.value.details["fields"] == ["keep"]
+@pytest.fixture
+async def studio(core: Core, tmp_path: Path) -> AsyncIterator[Studio]:
+    found = Studio(core=core, folder=tmp_path)
+    await core.runtime.save_policy(ALICE, [{"effect": "allow"}], expect=None)
+    worker = found.worker_ = found.worker()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(worker.run())
+        yield found
+        running.cancel()
+    await worker.close()
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "a//b", "env_x", "a" * 201, "a/.b"])
-async def test_odd_names_are_refused(core: Core, name):
-    await saved(core, PLAIN)
-
-    with pytest.raises(Invalid):
-        await made(core, name)
-
-
-async def test_a_name_is_free_again_after_deletion(core: Core):
-    await saved(core, PLAIN)
-    first = await made(core)
-    await core.runtime.delete_environment(ALICE, "desk")
-
-    second = await made(core)
-
-    assert first != second
-    page = await core.parts.reader.environments(BOB)
-    assert [row.id for row in page.items] == [second]
-    assert [r.id for r in (await core.parts.reader.environments(BOB, state="deleted")).items] == [
-        first
+async def results(core: Core, session_id: str) -> list[Any]:
+    return [
+        fact.event.result.value if isinstance(fact.event, e.CallSucceeded) else fact.event.message
+        for fact in await core.facts(session_id)
+        if isinstance(fact.event, e.CallSucceeded | e.CallFailed)
     ]
 
 
-# Labels and owner ---------------------------------------------------------------------------------
+def shell(command: str, **more: Any) -> str:
+    return f"call shell {json.dumps({'command': command, **more})}"
 
 
-async def test_environments_are_found_by_all_of_their_labels(core: Core):
-    await saved(core, PLAIN)
-    for name, labels in (("a", {"team": "x"}), ("b", {"team": "x", "stage": "prod"}), ("c", {})):
-        await made(core, name, labels=labels)
-    reader = core.parts.reader
-
-    both = await reader.environments(BOB, labels=[("team", "x"), ("stage", "prod")])
-    one = await reader.environments(BOB, labels=[("team", "x")], limit=1)
-    rest = await reader.environments(BOB, labels=[("team", "x")], limit=1, cursor=one.next)
-
-    assert [row.name for row in both.items] == ["b"]
-    assert [row.name for row in (*one.items, *rest.items)] == ["b", "a"]
-    assert rest.next is None
+# Turns --------------------------------------------------------------------------------------------
 
 
-async def test_labels_change_and_the_same_again_is_no_fact(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core, labels={"team": "x"})
+async def test_a_command_runs_on_the_disk_that_setup_made(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("cat made.txt; pwd"))
 
-    await core.runtime.label_environment(BOB, "desk", {"team": "y"})
-    await core.runtime.label_environment(BOB, id, {"team": "y"})
-
-    assert await core.types(id) == ["environment.made", "environment.labelled"]
-    assert (await core.parts.reader.environments(BOB, labels=[("team", "x")])).items == ()
-
-
-async def test_what_is_somebodys_alone_is_theirs_to_use(core: Core):
-    await saved(core, PLAIN)
-    await made(core, owner="bob")
-    await core.runtime.give_environment(ALICE, "desk", "dora")
-
-    with pytest.raises(Refused) as raised:
-        await core.start(environment="desk")
-
-    assert raised.value.code == "environment.owner_mismatch"
-    with pytest.raises(Refused):
-        await core.runtime.label_environment(BOB, "desk", {"a": "b"})
-    await core.start(environment="desk", person=ALICE)
-
-
-# Sessions -----------------------------------------------------------------------------------------
-
-
-async def test_a_session_stands_on_an_environment_and_is_told_on_its_page(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-
-    session_id = await core.start("Hello", environment="desk")
-
-    assert (await core.session(session_id)).environment_id == id
-    view = await core.parts.reader.environment(BOB, "desk")
-    assert [row.id for row in view.sessions] == [session_id]
-    assert view.row.turn is not None
-    assert (view.row.turn.session_id, view.row.sessions) == (session_id, 1)
-
-
-async def test_busy_names_the_session_and_its_turn(core: Core):
-    await saved(core, PLAIN)
-    await made(core)
-    session_id = await core.start("Hello", environment="desk", title="Work")
-    turn = (await core.session(session_id)).turn
-
-    with pytest.raises(Refused) as raised:
-        await core.runtime.delete_environment(ALICE, "desk")
-
-    assert raised.value.code == "environment_busy"
-    assert "turn 1 of the session “Work” is queued" in raised.value.message
-    assert raised.value.details["turn_id"] == turn.id
-    await core.runtime.cancel_turn(BOB, session_id)
-    await core.runtime.delete_environment(ALICE, "desk")
-
-
-async def test_a_private_session_is_busy_without_its_name(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    await core.start("Hello", environment="desk", title="Secret", private=True, person=ALICE)
-
-    busy = await core.parts.db.read(lambda conn: environments.busy(conn, id, BOB))
-    row = (await core.parts.reader.environments(BOB)).items[0]
-
-    assert (busy.session_id, busy.title, busy.turn_id) == ("", "", "")
-    assert (row.turn.session_id, row.sessions) == ("", 0)
-
-
-async def test_no_session_starts_on_what_is_deleted_and_none_goes_on(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    session_id = await core.start(environment=id)
-    await core.runtime.delete_environment(ALICE, id)
-
-    with pytest.raises(Refused) as starting:
-        await core.start(environment=id)
-    with pytest.raises(Refused) as going_on:
-        await core.runtime.send_message(BOB, session_id, "Hello")
-
-    assert starting.value.code == going_on.value.code == "environment.deleted"
-    with pytest.raises(NotFound):
-        await core.start(environment="desk")
-
-
-# What happens in it -------------------------------------------------------------------------------
-
-
-async def test_a_life_is_told_by_facts_and_seen_in_the_row(core: Core):
-    await saved(core)
-    id = await made(core, "desk", "python")
-    run = e.SetupRun(run="make", exit=2, seconds=0.5, output=environment_rows.output("x" * 9_000))
-    tried = e.EgressTried(
-        host="pypi.org", port=443, outcome="allowed", up=10, down=20, milliseconds=5
-    )
-
-    await note(core, id, lambda it: records.note_started(it, isolation="sandbox", worker="one"))
-    await note(core, id, records.note_setup_started)
-    await note(core, id, lambda it: records.note_setup(it, [run], failed=1))
-    await note(core, id, lambda it: records.note_egress([tried]))
-    await note(core, id, lambda it: records.note_lost(it, reason="The machine is gone."))
-    view = await core.parts.reader.environment(CHARLIE, "desk")
-
-    assert (view.row.state, view.row.setup, view.lost) == ("lost", "failed", "The machine is gone.")
-    assert view.setup.failed == 1
-    output = view.setup.runs[0].output
-    assert (output.stored, output.size, len(output.head)) == (True, 9_000, 4_096)
-    assert await core.parts.reader.environment_blob(BOB, output.hash, id) == b"x" * 9_000
-    (row,) = (await core.parts.reader.egress(BOB, "desk")).items
-    assert (row.host, row.outcome, row.down) == ("pypi.org", "allowed", 20)
-
-
-async def test_unchanged_makes_no_version_and_restore_makes_one(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    turn = e.TurnRef(session_id="ses_x", turn_id="trn_x")
-    await kept(core, id, "a")
-    await kept(core, id, "a", "turn", turn=turn)
-    await kept(core, id, "b", "turn", turn=turn)
-
-    await note(core, id, lambda it: records.note_restored(it, 1, disk("a"), by="bob"))
-    rows = (await core.parts.reader.disk_versions(BOB, "desk")).items
-
-    assert [(row.version, row.digest[0], row.reason) for row in rows] == [
-        (3, "a", "restore"), (2, "b", "turn"), (1, "a", "hand"),
+    (result,) = await results(studio.core, session_id)
+    assert result["exit"] == 0
+    assert result["output"] == "made\n/work\n"
+    types = [fact.TYPE for fact in await studio.facts(id)]
+    assert types[:5] == [
+        "environment.made", "setup.started", "environment.started", "disk.kept", "setup.finished",
     ]  # fmt: skip
-    assert rows[0].is_latest
-    assert rows[1].session_id is None  # nobody knows that session
 
 
-async def test_a_version_is_removed_unless_something_stands_on_it(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    for letter in "abc":
-        await kept(core, id, letter)
-    session_id = await core.start("Hello", environment=id)
-    await kept(core, id, "d", "turn")
+async def test_a_turn_that_changed_the_disk_keeps_a_version_and_another_none(
+    studio: Studio,
+) -> None:
+    id = await studio.make()
+    first = await studio.say(id, shell("echo one > one.txt"))
+    await studio.kept_by(id, first)
+    await studio.say(id, shell("cat one.txt"))
+    third = await studio.say(id, shell("rm one.txt"))
+    last = await studio.kept_by(id, third)
 
-    await core.runtime.remove_disk_version(ALICE, id, 1)
-    for number, code in ((4, "disk.newest"), (3, "disk.in_use")):
-        with pytest.raises(Refused) as raised:
-            await core.runtime.remove_disk_version(ALICE, id, number)
-        assert raised.value.code == code
-    with pytest.raises(NotFound):
-        await core.runtime.remove_disk_version(ALICE, id, 1)
-    await core.runtime.cancel_turn(BOB, session_id)
-    await core.runtime.remove_disk_version(ALICE, id, 3)
-
-    rows = (await core.parts.reader.disk_versions(BOB, id)).items
-    assert [row.version for row in rows] == [4, 2]
-    digests = await core.parts.db.read(environments.digests)
-    assert digests == {"b" * 64, "d" * 64}
+    kept = await studio.kept(id)
+    assert [(one.version, one.reason) for one in kept] == [(1, "setup"), (2, "turn"), (3, "turn")]
+    assert kept[0].digest == kept[2].digest == last.digest
 
 
-async def test_what_is_long_unused_is_named_for_deletion(core: Core):
-    await saved(core, PLAIN, delete_after=60)
-    id = await made(core)
-    used = await made(core, "used")
-    core.clock.pass_time(59_000)
-    await kept(core, used)
-    core.clock.pass_time(2_000)
+async def test_setup_runs_once_and_again_when_it_failed(studio: Studio) -> None:
+    id = await studio.make(setup=[{"run": "echo so far"}, {"run": "test -e /tmp/x || exit 3"}])
+    session_id = await studio.core.start(shell("true"), environment=id)
+    session = await studio.core.over(session_id)
 
-    now = core.clock.now()
-    found = await core.parts.db.read(lambda conn: environments.unused(conn, now))
-    await core.parts.journal.commit_environment(
-        id, lambda conn, it: environments.ended(conn, it, None), at=now, actor=None
+    assert session.turn is not None
+    assert session.turn.code == "environment.unusable"
+    (ended,) = [f for f in await studio.facts(id) if isinstance(f, e.SetupFinished)]
+    assert (ended.ok, ended.failed) == (False, 2)
+    assert [run.exit for run in ended.runs] == [0, 3]
+    (failed,) = [
+        fact.event for fact in await studio.core.facts(session_id)
+        if isinstance(fact.event, e.TurnFailed)
+    ]  # fmt: skip
+    assert "command 2 (test -e /tmp/x || exit 3) failed" in failed.message
+    await studio.core.start(shell("true"), environment=id)
+    async with asyncio.timeout(20):
+        while [f.TYPE for f in await studio.facts(id)].count("setup.finished") < 2:
+            await asyncio.sleep(0.02)
+
+
+async def test_files_are_written_only_by_who_read_them(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(
+        id,
+        "\n".join([
+            'call write {"path": "made.txt", "text": "mine"}', "then",
+            'call read {"path": "made.txt"}', "then",
+            'call edit {"path": "made.txt", "old": "made", "new": "mended"}', "then",
+            'call write {"path": "new/one.txt", "text": "fresh\\n"}', "then",
+            'call grep {"pattern": "m.nd"}', "then",
+            'call glob {"pattern": "**/*.txt"}',
+        ]),
+    )  # fmt: skip
+
+    refused, read, edited, written, found, listed = await results(studio.core, session_id)
+    assert "Read it first" in refused
+    assert read == "[made.txt · lines 1 to 1 of 1]\nmade\n"
+    assert edited == {"path": "made.txt", "bytes": 7}
+    assert written == {"path": "new/one.txt", "bytes": 6, "new": True}
+    assert found == {"matches": ["made.txt:1: mended"]}
+    assert listed == {"paths": ["made.txt", "new/one.txt"]}
+
+
+async def test_what_others_changed_meanwhile_is_not_overwritten(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(
+        id,
+        "\n".join([
+            'call read {"path": "made.txt"}', "then",
+            shell("echo other > made.txt"), "then",
+            'call write {"path": "made.txt", "text": "mine"}',
+        ]),
+    )  # fmt: skip
+
+    *_, refused = await results(studio.core, session_id)
+    assert "changed" in refused
+    assert (studio.disk(id) / "made.txt").read_text() == "other\n"
+
+
+async def test_long_output_is_an_artifact_and_its_end_is_shown(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("seq 10000"))
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"].startswith("[9,800 lines before this, whole in output.txt]\n9801\n")
+    (saved,) = [
+        fact.event for fact in await studio.core.facts(session_id)
+        if isinstance(fact.event, e.ArtifactSaved)
+    ]  # fmt: skip
+    assert (saved.name, saved.size) == (
+        "output.txt",
+        len("".join(f"{n}\n" for n in range(1, 10001))),
     )
 
-    assert found == (id,)
-    assert (await core.types(id))[-1] == "environment.deleted"
+
+async def test_a_command_that_takes_too_long_is_ended_and_its_output_told(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("echo begun; sleep 600", seconds=0.3))
+
+    (failed,) = [
+        fact.event for fact in await studio.core.facts(session_id)
+        if isinstance(fact.event, e.CallFailed)
+    ]  # fmt: skip
+    assert failed.code == "command.timeout"
+    assert failed.result is not None
+    assert failed.result.value["output"] == "begun\n"
 
 
-async def test_the_row_is_the_fold_of_the_journal(core: Core):
-    core.offer(tool("pay"))
-    await saved(core)
-    id = await made(core, "desk", "python", labels={"a": "b"})
-    await note(core, id, lambda it: records.note_started(it, isolation="sandbox", worker="one"))
-    await kept(core, id)
+async def test_sessions_work_side_by_side_on_one_disk(studio: Studio) -> None:
+    id = await studio.make()
+    await studio.say(id, shell("mkfifo pipe"))
+    one = await studio.core.start(shell("cat pipe", seconds=15), environment=id)
+    two = await studio.core.start(shell("echo met > pipe", seconds=15), environment=id)
+    await studio.core.over(one)
+    await studio.core.over(two)
 
-    environment = Environment(id=id)
-    for fact in await core.facts(id):
-        environment = fold.apply(environment, fact)
-
-    assert await folded(core, id) == environment
+    (met,) = await results(studio.core, one)
+    assert met["output"] == "met\n"
 
 
-async def test_facts_are_read_from_both_ends(core: Core):
-    await saved(core, PLAIN)
-    id = await made(core)
-    for letter in "ab":
-        await kept(core, id, letter)
-    reader = core.parts.reader
+async def test_what_lies_in_outputs_becomes_artifacts_in_versions(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.core.start(
+        shell("mkdir -p outputs/a outputs/b; echo 1 > outputs/a/x.csv; echo 2 > outputs/b/x.csv"),
+        environment=id,
+    )
+    await studio.kept_by(id, session_id)
+    await studio.core.runtime.send_message(BOB, session_id, shell("echo 3 > outputs/a/x.csv"))
+    await studio.core.until(session_id, lambda s: s.turns == 2 and s.turn and s.turn.is_over)
+    await studio.kept_by(id, session_id, turns=2)
 
-    after = await reader.environment_events(BOB, id, after=1)
-    before = await reader.environment_events_before(BOB, id, before=3)
+    saved = [
+        (fact.event.name, fact.event.version) for fact in await studio.core.facts(session_id)
+        if isinstance(fact.event, e.ArtifactSaved)
+    ]  # fmt: skip
+    assert saved == [("a/x.csv", 1), ("b/x.csv", 1), ("a/x.csv", 2)]
 
-    assert [row.type for row in after] == ["disk.kept", "disk.kept"]
-    assert [row.seq for row in before] == [1, 2]
+
+# Secrets ------------------------------------------------------------------------------------------
+
+
+async def test_a_secret_is_given_to_the_command_that_asks_for_it_and_masked(studio: Studio) -> None:
+    slots = [
+        {"name": "TOKEN", "type": "variable", "binding": "API_TOKEN", "required": True},
+        {"name": "KEY", "type": "file", "binding": "deploy.key", "required": False},
+    ]
+    id = await studio.make(secrets=slots)
+    await studio.core.runtime.set_environment_secret(ALICE, id, "TOKEN", "canary-1a2b3c4d")
+    await studio.core.runtime.set_environment_secret(ALICE, id, "KEY", "-----KEY-5e6f7a8b-----")
+    session_id = await studio.say(
+        id,
+        "\n".join([
+            shell("echo [$API_TOKEN]"), "then",
+            shell("echo [$API_TOKEN]; cat /run/secrets/deploy.key", secrets=["TOKEN", "KEY"]),
+            "then",
+            shell("ls /run/secrets; true"), "then",
+            shell("true", secrets=["OTHER"]),
+        ]),
+    )  # fmt: skip
+
+    without, given, after, unknown = await results(studio.core, session_id)
+    assert without["output"] == "[]\n"
+    assert "canary" not in given["output"]
+    assert given["output"].startswith("[[masked: TOKEN of lab]]\n")
+    assert "[masked: KEY of lab]" in given["output"]
+    assert "deploy.key" not in after["output"]
+    assert "no secret OTHER" in unknown
+
+
+# What people ask of disks -------------------------------------------------------------------------
+
+
+async def test_a_disk_is_restored_and_what_was_there_is_kept(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("echo two > two.txt"))
+    await studio.kept_by(id, session_id)
+    (studio.disk(id) / "three.txt").write_text("by hand")
+
+    done = await studio.done(await studio.core.runtime.restore_disk(BOB, id, 1))
+
+    assert (done.state, done.version) == ("done", 4)
+    assert sorted(path.name for path in studio.disk(id).iterdir()) == ["made.txt"]
+    kept = await studio.kept(id)
+    assert [one.reason for one in kept] == ["setup", "turn", "hand", "restore"]
+    assert kept[3].digest == kept[0].digest
+    again = await studio.done(await studio.core.runtime.restore_disk(BOB, id, 3))
+    assert again.state == "done"
+    assert (studio.disk(id) / "three.txt").read_text() == "by hand"
+
+
+async def test_a_held_turn_keeps_others_from_changing_the_disk_by_name(studio: Studio) -> None:
+    id = await studio.make()
+    await studio.say(id, shell("true"))
+    await studio.core.runtime.save_policy(ALICE, [{"effect": "ask", "tool": "shell"}], expect=None)
+    session_id = await studio.core.start(shell("rm made.txt"), environment=id)
+    session = await studio.core.held(session_id)
+
+    with pytest.raises(Refused) as refused:
+        await studio.core.runtime.restore_disk(BOB, id, 1)
+
+    assert session.turn is not None
+    assert refused.value.code == "environment_busy"
+    assert refused.value.details["session_id"] == session_id
+    assert refused.value.details["turn_id"] == session.turn.id
+    kept = await studio.done(await studio.core.runtime.keep_disk(BOB, id, note="before rm"))
+    assert kept.state == "done"
+
+
+async def test_reset_empties_the_disk_and_the_next_turn_sets_it_up(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("echo gone > gone.txt"))
+    await studio.kept_by(id, session_id)
+
+    assert (await studio.done(await studio.core.runtime.reset_environment(BOB, id))).state == "done"
+    assert list(studio.disk(id).iterdir()) == []
+    session_id = await studio.say(id, shell("ls"))
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"] == "made.txt\n"
+
+
+async def test_an_archive_takes_the_place_of_the_disk(studio: Studio, tmp_path: Path) -> None:
+    id = await studio.make()
+    await studio.say(id, shell("true"))
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as tar:
+        info = tarfile.TarInfo("brought/here.txt")
+        info.size = 5
+        tar.addfile(info, io.BytesIO(b"hello"))
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data.getvalue()
+
+    done = await studio.done(
+        await studio.core.runtime.import_disk(BOB, id, name="b.tar.gz", chunks=chunks())
+    )
+
+    assert done.state == "done", done.message
+    assert (studio.disk(id) / "brought/here.txt").read_text() == "hello"
+    assert not (studio.disk(id) / "made.txt").exists()
+    assert (await studio.kept(id))[-1].reason == "import"
+
+
+async def test_a_fork_begins_with_a_version_and_runs_no_setup(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("echo two > two.txt"))
+    await studio.kept_by(id, session_id)
+    plan = await studio.core.runtime.fork_environment(BOB, id, "lab/fork", version=2)
+    assert plan.id is not None
+    session_id = await studio.say(plan.id, shell("cat two.txt; echo more > more.txt"))
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"] == "two\n"
+    (ended,) = [f for f in await studio.facts(plan.id) if isinstance(f, e.SetupFinished)]
+    assert ended.runs == ()
+    assert not (studio.disk(id) / "more.txt").exists()
+
+
+async def test_a_disk_that_is_gone_is_as_its_newest_version_again(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("echo kept > kept.txt"))
+    await studio.kept_by(id, session_id)
+    shutil.rmtree(studio.disk(id))
+
+    session_id = await studio.say(id, shell("cat kept.txt"))
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"] == "kept\n"
+    assert "disk.restored" in [fact.TYPE for fact in await studio.facts(id)]
+
+
+async def test_the_disk_of_a_deleted_environment_is_removed(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("true"))
+    await studio.core.runtime.delete_environment(ALICE, id)
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+
+    async with studio.worker_.places.locks.alone(id, within=10):  # the turn's end is through
+        pass
+    await Sweeping(studio.worker_.places).round()
+
+    assert not studio.disk(id).parent.exists()
+    with pytest.raises(Refused) as refused:
+        await studio.core.runtime.send_message(BOB, session_id, "say still there")
+    assert refused.value.code == "environment.deleted"

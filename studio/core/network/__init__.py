@@ -2,5 +2,6 @@
 
 `hosts` reads a host however it is written, `addresses` is the table of what may be reached,
 `resolver` asks for a name once and judges every answer, `wire` connects to what was judged and to
-nothing else, `connector` sends HTTP over it. HTTP tools and MCP servers share all of it.
+nothing else, `connector` sends HTTP over it, `streams` gives plain connections. HTTP tools, MCP
+servers and the proxy of an environment share all of it.
 """

@@ -1,16 +1,16 @@
-"""Zip archives of strangers: read whole into memory within bounds, or refused with every fault.
+"""Zip archives of packages: read whole into memory within bounds, or refused with every fault.
 
-The end record says how large the list of contents is, before that is read; the list is looked at
-before anything is unpacked, and what is unpacked is counted while
-it comes, so that a size which lies costs nothing. Links, devices and sealed entries are refused.
+The list of contents is bounded before it is read and looked at before anything is unpacked
+(`archives.zips`), and what is unpacked is counted while it comes, so that a size which lies costs
+nothing. Beyond what every archive is held to, a package holds no links and its names are plain.
 """
 
 import io
-import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
 
+from studio.core.archives import zips
 from studio.core.packages import names, refusing
 from studio.core.rules.errors import Invalid, TooLarge
 from studio.core.rules.reading import Faults
@@ -19,12 +19,10 @@ MOST_FILES = 2_000
 MOST_BYTES = 50 * 1024 * 1024
 MOST_FILE_BYTES = 10 * 1024 * 1024
 MOST_ARCHIVE_BYTES = MOST_BYTES + 8 * 1024 * 1024
-MOST_RATIO = 200  # of a file's size to what it takes in the archive
-SMALL = 64 * 1024  # below it the ratio says nothing
-STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-MOST_LIST_BYTES = 2 * MOST_FILES * 1_024  # of the list of contents, whose entries have names
-END, ENTRY, LARGE_END = b"PK\5\6", b"PK\1\2", b"PK\6\7"
-END_BYTES, LARGE_END_BYTES, COMMENT_BYTES = 22, 20, 1 << 16
+SMALL = 64 * 1024  # bytes of a file that may be packed however well
+LIST = zips.Most(
+    entries=2 * MOST_FILES, list_bytes=2 * MOST_FILES * 1_024, words=f"{MOST_FILES:,} files"
+)
 LEFT_OUT = ("__MACOSX/",)  # what the Mac's archiver adds by itself
 LEFT_OUT_NAMES = (".DS_Store",)
 PIECE = 64 * 1024
@@ -41,7 +39,7 @@ def read(data: bytes, *, what: str = "The archive") -> dict[str, bytes]:
             code="archive.too_large", details={"limit": MOST_ARCHIVE_BYTES},
         )  # fmt: skip
     faults = Faults()
-    if wrong := _list_fault(data):
+    if wrong := zips.list_fault(io.BytesIO(data), LIST):
         faults.add("", wrong)
         refusing.check(faults, what, code="archive.invalid")
     try:
@@ -62,25 +60,6 @@ def read(data: bytes, *, what: str = "The archive") -> dict[str, bytes]:
     return _without_top(found)
 
 
-def _list_fault(data: bytes) -> str | None:
-    """What is wrong with the list of contents as a whole: reading it makes an object an entry.
-
-    What has no end record is left to `zipfile`, which takes the same one and names the fault.
-    """
-    at = data.rfind(END, max(0, len(data) - COMMENT_BYTES - END_BYTES))
-    if at < 0 or at + END_BYTES > len(data):
-        return None
-    if at >= LARGE_END_BYTES and data.startswith(LARGE_END, at - LARGE_END_BYTES):
-        return "is packed as ZIP64, which is for larger archives than are allowed."
-    size = int.from_bytes(data[at + 12 : at + 16], "little")
-    if size > MOST_LIST_BYTES:
-        return f"has a list of {size:,} bytes; {MOST_FILES:,} files are allowed."
-    entries = data.count(ENTRY, max(0, at - size), at)
-    if entries > 2 * MOST_FILES:
-        return f"holds {entries:,} entries; {MOST_FILES:,} files are allowed."
-    return None
-
-
 def _no_zip(what: str, said: str) -> Invalid:
     words = f"is not a zip archive that can be read: {said}."
     return Invalid(f"{what} {words}", code="archive.invalid", fields={"": words})
@@ -91,13 +70,9 @@ def _is_left_out(entry: zipfile.ZipInfo) -> bool:
     return name.startswith(LEFT_OUT) or name.rpartition("/")[2] in LEFT_OUT_NAMES
 
 
-def _is_folder(entry: zipfile.ZipInfo) -> bool:
-    return entry.filename.endswith("/")  # their own `is_dir` breaks on a name without letters
-
-
 def _check(entries: list[zipfile.ZipInfo], faults: Faults) -> None:
     """Everything that the list of contents gives away."""
-    files = [entry for entry in entries if not _is_folder(entry)]
+    files = [entry for entry in entries if not zips.is_folder(entry)]
     if len(entries) > 2 * MOST_FILES or len(files) > MOST_FILES:
         faults.add("", f"holds {len(entries):,} entries; {MOST_FILES:,} files are allowed.")
         return
@@ -112,37 +87,17 @@ def _check(entries: list[zipfile.ZipInfo], faults: Faults) -> None:
 
 
 def _entry_fault(entry: zipfile.ZipInfo) -> str | None:
-    if entry.orig_filename != entry.filename and "\0" in entry.orig_filename:
-        return "has a null character in its name."
-    if not entry.flag_bits & 0x800 and not entry.orig_filename.isascii():
-        return "has a name that is not marked as UTF-8; pack it with UTF-8 names."
+    if wrong := zips.name_fault(entry):
+        return wrong
     if wrong := names.fault(entry.orig_filename.removesuffix("/") or "/"):
         return wrong
-    if wrong := _kind_fault(entry):
+    if zips.is_link(entry):
+        return "is a link; a package holds files and folders only."
+    if wrong := zips.kind_fault(entry):
         return wrong
-    if entry.flag_bits & 0x1:
-        return "is encrypted."
-    if entry.compress_type not in (STORED, DEFLATED):
-        return "is packed in a way other than store or deflate."
     if entry.file_size > MOST_FILE_BYTES:
         return f"has {entry.file_size:,} bytes; {MOST_FILE_BYTES:,} are allowed in one file."
-    if entry.file_size > max(SMALL, entry.compress_size * MOST_RATIO):
-        return f"unpacks to more than {MOST_RATIO} times its size, as a bomb does."
-    return None
-
-
-def _kind_fault(entry: zipfile.ZipInfo) -> str | None:
-    """Files and folders only; Unix writes the kind into the upper half."""
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if stat.S_ISLNK(kind):
-        return "is a link; a package holds files and folders only."
-    if kind and not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-        return "is a device or a pipe; a package holds files and folders only."
-    if kind and stat.S_ISDIR(kind) != _is_folder(entry):
-        return "says that it is a folder and a file at once."
-    if _is_folder(entry) and entry.file_size:
-        return "is a folder with contents of its own."
-    return None
+    return zips.packing_fault(entry, SMALL)
 
 
 def _unpacked(
@@ -151,7 +106,7 @@ def _unpacked(
     """Bytes by path, counted as they come: what the list said of sizes may be a lie."""
     left = MOST_BYTES
     for entry in entries:
-        if _is_folder(entry):
+        if zips.is_folder(entry):
             continue
         kept = bytearray()
         try:

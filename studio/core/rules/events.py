@@ -937,11 +937,15 @@ class EnvironmentOwnerChanged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentStarted(Event):
-    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it."""
+    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it.
+
+    `gaps` are what it does not enforce, in sentences.
+    """
 
     TYPE: ClassVar[str] = "environment.started"
     isolation: str = ""
     worker: str = ""
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1070,6 +1074,45 @@ class DiskVersionRemoved(Event):
     ACTOR: ClassVar[str] = "person"
     version: int
     by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationAsked(Event):
+    """A person wants something done to the disk as a whole; a worker does it.
+
+    `version` is what is to be restored, `archive` the hash of the bytes that are to be imported.
+    """
+
+    TYPE: ClassVar[str] = "operation.asked"
+    ACTOR: ClassVar[str] = "person"
+    operation_id: str
+    act: Literal["keep", "restore", "reset", "stop", "import"]
+    by: str
+    note: str = ""
+    version: int | None = None
+    archive: str = ""
+    archive_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationStarted(Event):
+    """Intent: this worker is about to do it. All of them may be begun anew when a worker dies."""
+
+    TYPE: ClassVar[str] = "operation.started"
+    operation_id: str
+    worker: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationEnded(Event):
+    """What came of it; `version` is the one it made. When it is not `ok`, nothing changed."""
+
+    TYPE: ClassVar[str] = "operation.ended"
+    operation_id: str
+    ok: bool
+    version: int | None = None
+    code: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,11 @@ def core(any_id: str) -> str:
     return any_id.partition("_")[2]
 
 
+def turn_of(effect_id: str) -> str:
+    """The id of the turn that an effect belongs to."""
+    return f"trn_{core(effect_id)[:26]}"
+
+
 def model_effect(turn_id: str, step: int, attempt: int) -> str:
     """The id of the n-th attempt at the model call of a step."""
     return f"eff_{core(turn_id)}s{step:03d}m{attempt:02d}"

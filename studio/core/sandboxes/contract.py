@@ -18,10 +18,13 @@ Ended = Literal["timeout", "output", "disk", "memory", "stopped", "lost"]
 class SandboxError(Exception):
     """The environment says no. `code` is stable; the message tells the model what to do instead.
 
-    Codes: `path.outside`, `path.missing`, `path.kind` (a folder where a file is needed, a device),
-    `path.exists`, `file.stale` (it changed since it was read), `file.too_large`, `disk.full`,
-    `pattern.bad`, `sandbox.unavailable` (it cannot be started here; nothing ran),
-    `sandbox.unsupported` (this kind cannot do that).
+    Codes: `path.name` (it cannot be a path: not UTF-8, a null character, too long),
+    `path.outside`, `path.missing`, `path.kind` (a folder where a file is needed, a device),
+    `path.denied` (its mode forbids it), `path.exists`, `file.stale` (it changed since it was read),
+    `file.too_large`, `file.binary` (no UTF-8 text, for `edit`), `text.missing`, `text.many` (what
+    `edit` replaces must stand there exactly once), `disk.full`, `pattern.bad`,
+    `sandbox.unavailable` (it cannot be started here; nothing ran), `sandbox.unsupported` (this
+    kind cannot do that).
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -31,11 +34,15 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds of one environment. Bytes, and seconds; `commands` run side by side at most."""
+    """Bounds of one environment. Bytes, and seconds; `commands` run side by side at most.
+
+    `entries` bounds files, folders and links on the disk, which can fill it without a byte.
+    """
 
     memory: int = 1024**3
     processes: int = 128
     disk: int = 2 * 1024**3
+    entries: int = 200_000
     command_seconds: float = 30.0
     output: int = 1024**2
     file: int = 512 * 1024**2

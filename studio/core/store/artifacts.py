@@ -32,6 +32,7 @@ BY_NAME = (
     "SELECT id, latest FROM artifacts WHERE session_id = ? AND name = ? AND source = 'agent' "
     "ORDER BY seq LIMIT 1"
 )
+BYTES = "SELECT hash, size FROM artifact_versions WHERE artifact_id = ? AND version = ?"
 LATEST = "SELECT latest FROM artifacts WHERE id = ? AND session_id = ?"
 
 
@@ -85,3 +86,9 @@ def latest(conn: sa.Connection, session_id: str, artifact_id: str) -> int | None
     """The newest version of an artifact of this very session."""
     row = raw.one(conn, LATEST, (artifact_id, session_id))
     return None if row is None else int(row[0])
+
+
+def bytes_of(conn: sa.Connection, artifact_id: str, version: int) -> tuple[str, int] | None:
+    """(hash, size) of a version of an artifact, of whatever session."""
+    row = raw.one(conn, BYTES, (artifact_id, version))
+    return None if row is None else (str(row[0]), int(row[1]))

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from studio.core.rules import events as e
 from studio.core.rules import policy
 from studio.core.rules.access import Person
-from studio.core.store import codec, listings, tables
+from studio.core.rules.environments import tools as of_disk
+from studio.core.store import codec, environments, listings, tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,10 @@ class WaitRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOf:
-    """The tool of a call as it was when the call was proposed; `schema` is None when unknown."""
+    """The tool of a call as it was when the call was proposed; `schema` is None when unknown.
+
+    `labels` are those that the environment of its session has now, as k=v.
+    """
 
     tool: str
     origin: e.Origin
@@ -43,6 +47,7 @@ class ToolOf:
     agent_version: int
     schema: Mapping[str, Any] | None
     read_only: bool
+    labels: tuple[str, ...] = ()
 
 
 def wait(conn: sa.Connection, wait_id: str) -> WaitRow | None:
@@ -71,12 +76,20 @@ def tool_of(conn: sa.Connection, effect_id: str) -> ToolOf:
     """The tool of a call, from the fact that proposed it and the last listing of its agent."""
     events, sessions = tables.events.c, tables.sessions.c
     row = conn.execute(
-        sa.select(events.payload, sessions.agent, sessions.agent_version)
+        sa.select(events.payload, sessions.agent, sessions.agent_version, sessions.environment_id)
         .join(tables.sessions, sessions.id == events.session_id)
         .where(events.effect_id == effect_id, events.type == e.CallProposed.TYPE)
     ).one()
     proposed = codec.event(e.CallProposed.TYPE, row.payload)
     assert isinstance(proposed, e.CallProposed), "asked for by its type"
+    labels = environments.labels(conn, {row.environment_id}).get(row.environment_id, ())
+    if proposed.origin.kind == "sandbox":
+        return ToolOf(
+            tool=proposed.tool, origin=proposed.origin, tool_hash=proposed.tool_hash,
+            destination=proposed.destination, agent=row.agent, agent_version=row.agent_version,
+            schema=of_disk.SCHEMAS.get(proposed.tool), labels=labels,
+            read_only=proposed.tool in of_disk.READ_ONLY,
+        )  # fmt: skip
     listing = listings.get(conn, row.agent, row.agent_version)
     tools = listing.tools if listing is not None else ()
     found = next((tool for tool in tools if tool["hash"] == proposed.tool_hash), None)
@@ -84,7 +97,7 @@ def tool_of(conn: sa.Connection, effect_id: str) -> ToolOf:
         tool=proposed.tool, origin=proposed.origin, tool_hash=proposed.tool_hash,
         destination=proposed.destination, agent=row.agent, agent_version=row.agent_version,
         schema=found["schema"] if found else None,
-        read_only=bool(found["read_only"]) if found else False,
+        read_only=bool(found["read_only"]) if found else False, labels=labels,
     )  # fmt: skip
 
 
@@ -92,13 +105,14 @@ def recorded(conn: sa.Connection, person: Person, limit: int) -> list[policy.Rec
     """The newest calls that this person may see, for a dry run of a policy."""
     effects, sessions = tables.effects.c, tables.sessions.c
     rows = conn.execute(
-        sa.select(tables.effects, sessions.agent)
+        sa.select(tables.effects, sessions.agent, sessions.environment_id)
         .join(tables.sessions, sessions.id == effects.session_id)
         .where(effects.kind != "model", _seen_by(person))
         .order_by(effects.proposed_at.desc(), effects.id.desc())
         .limit(limit)
-    )
-    return [_recorded(row) for row in rows]
+    ).all()
+    labels = environments.labels(conn, {row.environment_id for row in rows})
+    return [_recorded(row, labels.get(row.environment_id, ())) for row in rows]
 
 
 def _seen_by(person: Person) -> sa.ColumnElement[bool]:
@@ -108,11 +122,11 @@ def _seen_by(person: Person) -> sa.ColumnElement[bool]:
     return sa.or_(sessions.private == 0, sessions.owner == person.id)
 
 
-def _recorded(row: Any) -> policy.RecordedCall:
+def _recorded(row: Any, labels: tuple[str, ...]) -> policy.RecordedCall:
     proposed = codec.content(row.proposed)
     subject = policy.Subject(
         tool=row.tool, server=row.server, plugin=row.plugin, kind=row.kind, agent=row.agent,
-        labels=(), read_only=json.loads(row.ruling).get("read_only", False),
+        labels=labels, read_only=json.loads(row.ruling).get("read_only", False),
         arguments=None if proposed.stored else proposed.value,
     )  # fmt: skip
     return policy.RecordedCall(

@@ -49,6 +49,15 @@ TRIED = (
     "turns, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
+ASKED = (
+    "INSERT INTO operations (id, environment_id, act, source, archive, archive_name, note, by, "
+    "state, asked, code, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'asked', ?, '', '')"
+)
+STARTED = "UPDATE operations SET state = 'started', worker = ?, started = ? WHERE id = ?"
+ENDED = (
+    "UPDATE operations SET state = ?, ended = ?, version = ?, code = ?, message = ? WHERE id = ?"
+)
+
 
 def follow_manifest(changes: Changes, fact: Fact) -> None:
     """The row of a version that was saved, or the end of all of a name."""
@@ -133,6 +142,26 @@ def _follow_parts(changes: Changes, id: str, fact: Fact) -> None:
                 f.milliseconds, codec.text(turns), fact.time,
             )  # fmt: skip
             changes.insert(TRIED, row)
+        case e.OperationAsked() | e.OperationStarted() | e.OperationEnded():
+            _follow_operation(changes, id, fact)
+        case _:
+            pass
+
+
+def _follow_operation(changes: Changes, id: str, fact: Fact) -> None:
+    match fact.event:
+        case e.OperationAsked() as f:
+            row: Row = (
+                f.operation_id, id, f.act, f.version, f.archive, plain(f.archive_name),
+                plain(f.note), plain(f.by), fact.time,
+            )  # fmt: skip
+            changes.insert(ASKED, row)
+        case e.OperationStarted() as f:
+            changes.update(STARTED, (f.worker, fact.time, f.operation_id))
+        case e.OperationEnded() as f:
+            state = "done" if f.ok else "failed"
+            row = (state, fact.time, f.version, f.code, plain(f.message), f.operation_id)
+            changes.update(ENDED, row)
         case _:
             pass
 

@@ -4,7 +4,7 @@ Written as facts, each environment in a journal of its own: `Journal.commit_envi
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,7 @@ UNUSED = (
     "WHERE s.environment_id = e.id AND (s.last >= ? - e.delete_after "
     "OR s.status IN ('queued', 'running', 'held', 'waiting'))) ORDER BY used LIMIT ?"
 )
+LABELS = "SELECT key, value FROM environment_labels WHERE environment_id = ? ORDER BY key"
 WITH_SECRETS = (
     "SELECT folded FROM environments WHERE id IN (SELECT DISTINCT owner FROM sealed) ORDER BY id"
 )
@@ -153,6 +154,15 @@ def digests(conn: sa.Connection) -> frozenset[str]:
 def unused(conn: sa.Connection, now: int, *, limit: int = 100) -> tuple[str, ...]:
     """The ids of environments that were unused for as long as their manifest allows."""
     return tuple(str(row[0]) for row in raw.every(conn, UNUSED, (now, now, limit)))
+
+
+def labels(conn: sa.Connection, ids: Collection[str | None]) -> dict[str, tuple[str, ...]]:
+    """The labels of these environments by id, as k=v."""
+    found: dict[str, list[str]] = {}
+    for id in (id for id in ids if id is not None):
+        for row in raw.every(conn, LABELS, (id,)):
+            found.setdefault(id, []).append(f"{row[0]}={row[1]}")
+    return {id: tuple(labels) for id, labels in found.items()}
 
 
 def ended(conn: sa.Connection, environment: Environment, by: Person | None) -> list[e.Event]:

@@ -150,6 +150,12 @@ def has(conn: sa.Connection, hash: str) -> bool:
     )
 
 
+def size(conn: sa.Connection, hash: str) -> int | None:
+    """How many bytes a file has that arrived whole; None when there is none."""
+    row = raw.one(conn, SIZE, (hash,))
+    return None if row is None else int(row[1])
+
+
 def part(conn: sa.Connection, hash: str, offset: int, length: int) -> bytes | None:
     """Some of the bytes of this hash, fewer at the end; None when they are not here."""
     found = raw.one(conn, SIZE, (hash,))

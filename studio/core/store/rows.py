@@ -97,7 +97,8 @@ DERIVED = (
     "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
     "skills", "session_plugins", "usage_days", "usage_sessions", "usage_plugins", "policies",
     "keys", "secrets", "providers", "default_models", "probes", "environment_manifests",
-    "environments", "environment_labels", "disk_versions", "egress", "checkpoints",
+    "environments", "environment_labels", "disk_versions", "egress", "operations",
+    "checkpoints",
 )  # fmt: skip
 OTHERS = ("agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments")
 

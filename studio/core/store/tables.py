@@ -4,7 +4,7 @@ Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derive
 be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
 session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
 default_models probes environment_manifests environments environment_labels disk_versions egress
-checkpoints`), and what is bookkeeping of its own (`positions wakes workers
+operations checkpoints`), and what is bookkeeping of its own (`positions wakes workers
 receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses`).
 """
 
@@ -585,6 +585,30 @@ egress = sa.Table(  # connections that were tried out of an environment
     _time("time", nullable=False),
     sa.Index("egress_outcome", "environment_id", "outcome", "seq"),
 )
+
+operations = sa.Table(  # what people asked to be done to disks
+    "operations",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("environment_id"),
+    _text("act"),  # keep restore reset stop import
+    sa.Column("source", sa.BigInteger, nullable=True),  # the version to restore
+    _text("archive"),  # hash of the bytes to import
+    _text("archive_name"),
+    _text("note"),
+    _text("by"),
+    _text("state"),  # asked started done failed
+    _maybe("worker"),
+    _time("asked", nullable=False),
+    _time("started"),
+    _time("ended"),
+    sa.Column("version", sa.BigInteger, nullable=True),  # the one it made
+    _text("code"),
+    _text("message"),
+    sa.Index("operations_open", "asked", sqlite_where=sa.text("ended IS NULL"),
+             postgresql_where=sa.text("ended IS NULL")),
+    sa.Index("operations_of", "environment_id", "id"),
+)  # fmt: skip
 
 checkpoints = sa.Table(
     "checkpoints",

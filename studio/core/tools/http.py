@@ -176,6 +176,7 @@ class HttpTool:
             "accept": "application/json, */*;q=0.5",
             "user-agent": "operator-studio",
             **{name.lower(): value for name, value in self._tool.headers.items()},
+            **kit.headers,
             "accept-encoding": "identity",
             "idempotency-key": kit.key,
             **({"traceparent": kit.traceparent} if kit.traceparent else {}),

@@ -38,6 +38,15 @@ class Package:
     version: str | None = None
 
     @property
+    def label(self) -> str:
+        """`name@hash`, by which its folder on a disk is called."""
+        return self.skill.label
+
+    def listed(self) -> list[tuple[str, str]]:
+        """(path, SHA-256 in hex) of each file."""
+        return [(file.path, file.hash) for file in self.files]
+
+    @property
     def origin(self) -> Origin:
         """Where a call about it comes from."""
         return Origin(kind="platform", plugin=self.plugin, plugin_version=self.version)
@@ -96,27 +105,6 @@ def tools(found: Mapping[str, Package]) -> dict[str, Tool]:
     if not found:
         return {}
     return {LOAD: LoadSkill(found), READ: ReadResource(found)}
-
-
-def stage(package: Package, under: Path) -> Path:
-    """Put a skill's files under `under/skills/<name>@<hash>/`, as they are by their hashes.
-
-    What lies there already and differs is written again. For disks of sessions; no disk is
-    needed to load a skill.
-    """
-    folder = under / "skills" / package.skill.label
-    for file in package.files:
-        place = folder / file.path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            if sha256(_read(place, file.size)).hexdigest() == file.hash:
-                continue
-        except OSError:
-            pass
-        data = package.read(file.path)
-        place.unlink(missing_ok=True)
-        place.write_bytes(data)
-    return folder
 
 
 # The tools ----------------------------------------------------------------------------------------

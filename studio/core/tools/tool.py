@@ -3,7 +3,7 @@
 Tools know nothing of the store. They are called only by the worker, after intent was recorded.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -45,7 +45,8 @@ class Kit:
 
     `key` is the idempotency key (64 hex), `deadline` a monotonic time in seconds, `progress` takes
     (done, total or None, words) and may be called at any time. `held` says that the call waited for
-    a person since the tool was shown, perhaps for long.
+    a person since the tool was shown, perhaps for long. `headers` (lower case) go along with an
+    HTTP request: secrets of the session's environment.
     """
 
     key: str
@@ -55,6 +56,7 @@ class Kit:
     traceparent: str | None = None
     progress: Callable[[float, float | None, str], None] = field(default=lambda a, b, c: None)
     held: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,17 +160,35 @@ class ServerSeen:
     tools: tuple[str, ...] = ()
 
 
+class Staged(Protocol):
+    """The files of a skill, to be put on a disk."""
+
+    @property
+    def label(self) -> str:
+        """`name@hash`."""
+        ...
+
+    def listed(self) -> Iterable[tuple[str, str]]:
+        """(path, SHA-256 in hex) of each file."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file, which are those of its hash."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Offered:
     """The tools an agent version is offered at this moment, by name, and what is missing.
 
-    `skills` are those that can be loaded, as the model is told of them.
+    `skills` are those that can be loaded, as the model is told of them; `packages` are their files.
     """
 
     tools: Mapping[str, Tool]
     gaps: tuple[Gap, ...] = ()
     skills: tuple[Brief, ...] = ()
     servers: tuple[ServerSeen, ...] = ()
+    packages: tuple[Staged, ...] = ()
 
 
 class Catalog(Protocol):
@@ -180,6 +200,10 @@ class Catalog(Protocol):
 
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now. Never raises for a broken server: that is a Gap."""
+        ...
+
+    async def tidy(self) -> None:
+        """Let go of what nobody has used for long."""
         ...
 
     async def close(self) -> None:

@@ -165,8 +165,8 @@ class DecisionVerbs(Verbs):
         rules = await self.db.read(policies.current)
         subject = policy.Subject(
             tool=found.tool, server=found.origin.server, plugin=found.origin.plugin,
-            kind=found.origin.kind, agent=found.agent, labels=(), read_only=found.read_only,
-            arguments=value,
+            kind=found.origin.kind, agent=found.agent, labels=found.labels,
+            read_only=found.read_only, arguments=value,
         )  # fmt: skip
         ruling = policy.ruling(rules, subject)
         if ruling.verdict == "deny":

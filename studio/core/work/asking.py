@@ -61,6 +61,17 @@ class Asking:
                 hold, lambda s: replies.cannot_ask(s, ask, code="skill.requires", message=words)
             )
             return done.session
+        if self.driver.environments is not None and session.environment_id is not None:
+            session, words = await self._prepared(hold, session, offered)
+            if words or _is_over(session):
+                done = await self.driver.commit(
+                    hold,
+                    lambda s: replies.cannot_ask(
+                        s, ask, code="environment.unusable", message=words
+                    ),
+                )
+                return done.session
+            offered = await self.driver.offered(session, manifest)  # its disk may be another
         chosen = await choose(self.driver.shelf, manifest.model, ask.candidate)
         talk = await self._talks.of(session, models.reads(chosen.model))
         sizes = talk.sizes(self._overhead(manifest, offered))
@@ -82,6 +93,28 @@ class Asking:
                 self._think(hold, ask.effect_id, manifest, offered, request, chosen)
             )
         return done.session
+
+    async def _prepared(
+        self, hold: Hold, session: Session, offered: Offered
+    ) -> tuple[Session, str]:
+        """Have the session's environment ready, as long as nobody stops the turn; or why not."""
+        assert self.driver.environments is not None, "asked where there are environments"
+        task = hold.out.create_task(self.driver.environments.ready(session, offered))
+        try:
+            while not task.done():
+                grew = hold.out.create_task(hold.grew.wait())
+                try:
+                    await asyncio.wait([grew, task], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    grew.cancel()
+                if hold.grew.is_set():
+                    hold.grew.clear()
+                    session = await self.driver.session(session.id) or session
+                    if _is_over(session):
+                        return session, ""
+            return session, task.result()
+        finally:
+            task.cancel()
 
     def _place(self, session: Session, ask: turn.AskModel) -> str:
         """Where in the turn's trace this is, for the provider's own telemetry."""
@@ -225,19 +258,30 @@ class Asking:
         talk = await self._talks.of(session)
         return summaries.plan(session, talk.sizes(0), window=None, forced=True) is not None
 
+    async def _labels(self, session: Session | None) -> tuple[str, ...]:
+        """The labels of the session's environment, which rules may ask about."""
+        if session is None or session.environment_id is None or not self.driver.environments:
+            return ()
+        return await self.driver.environments.labels(session.environment_id)
+
     async def _judged(
         self, session_id: str, manifest: agents_rule.Manifest, offered: Offered, reply: Reply
     ) -> replies.ModelAnswer:
         session = await self.driver.session(session_id)
         policy = await self.driver.read(policies.current)
         name = session.agent if session is not None else manifest.name
-        calls = tuple(judge.call(call, offered, policy, name) for call in reply.calls)
+        labels = await self._labels(session)
+        calls = tuple(judge.call(call, offered, policy, name, labels) for call in reply.calls)
         output, bad = judge.output(manifest.output_schema, reply.text, done=not reply.calls)
         return replies.ModelAnswer(
             text=contents.of_text(reply.text), usage=reply.usage, stop=reply.stop, calls=calls,
             output=output, bad_output=bad, state=states.content(reply.state),
             summary=contents.of_text(reply.summary) if reply.summary else None,
         )  # fmt: skip
+
+
+def _is_over(session: Session) -> bool:
+    return session.turn is None or session.turn.is_over
 
 
 def _plan(session: Session, sizes: Sizes, chosen: Chosen) -> Plan | None:

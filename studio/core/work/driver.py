@@ -18,6 +18,7 @@ from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, turn
 from studio.core.rules import events as e
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import FileLimits
 from studio.core.rules.servers import unsaid
 from studio.core.rules.session import Session
 from studio.core.store import agents, listings, wakes
@@ -26,6 +27,7 @@ from studio.core.store.feed import Feed
 from studio.core.store.journal import Committed, Journal, LeaseLost
 from studio.core.tools.tool import Catalog, Offered, Tool
 from studio.core.work.asking import Asking
+from studio.core.work.environments.turns import Turns
 from studio.core.work.health import Health
 from studio.core.work.hold import Hold
 from studio.core.work.opening import Opening
@@ -42,11 +44,14 @@ class Driver:
 
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
-        clock: Clock, opening: Opening, trace_key: bytes = b"",
+        clock: Clock, opening: Opening, trace_key: bytes = b"", limits: FileLimits | None = None,
+        environments: Turns | None = None,
     ) -> None:  # fmt: skip
         self.db, self.journal, self.feed = db, journal, feed
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
         self.opening, self.outage, self.trace_key = opening, Outage(), trace_key
+        self.environments = environments
+        self.limits = limits or FileLimits()
         self._asking, self._sending = Asking(self), Sending(self)
         self._health = Health(db, clock)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}
@@ -77,6 +82,8 @@ class Driver:
                 await self._await_any(hold, following.until)
                 session = await self.session(session_id)
             else:
+                if self.environments is not None:
+                    await self.environments.ended(session)
                 fault("turn.before_release")
                 if not await self._release(hold, following.until):
                     session = await self.session(session_id)
@@ -162,7 +169,9 @@ class Driver:
         offered = await self.catalog.offered(manifest.data)
         await self._list(session, offered)
         await self._health.note(offered.servers, self.mask)
-        return offered
+        if self.environments is None:
+            return offered
+        return await self.environments.joined(session, offered)
 
     async def _list(self, session: Session, offered: Offered) -> None:
         """Leave word of what the agent is offered now, for the pages that show its tools."""

@@ -19,8 +19,14 @@ ARGUMENT_BYTES = 8 * 1024 * 1024
 NOWHERE = e.Origin(kind="platform")
 
 
-def call(proposed: ProposedCall, offered: Offered, rules: policy.Policy, agent: str) -> Judged:
-    """Judge one proposed call: whether it can run at all, and what the policy says of it."""
+def call(
+    proposed: ProposedCall, offered: Offered, rules: policy.Policy, agent: str,
+    labels: tuple[str, ...] = (),
+) -> Judged:  # fmt: skip
+    """Judge one proposed call: whether it can run at all, and what the policy says of it.
+
+    `labels` are those of the session's environment, as k=v.
+    """
     tool = offered.tools.get(proposed.name)
     arguments = contents.of(proposed.arguments if proposed.broken is None else proposed.broken)
     if tool is None:
@@ -35,7 +41,7 @@ def call(proposed: ProposedCall, offered: Offered, rules: policy.Policy, agent: 
     return Judged(
         provider_call_id=proposed.id, tool=spec.name, origin=spec.origin, arguments=arguments,
         tool_hash=spec.hash, destination=spec.destination,
-        ruling=ruling_on(spec.name, spec.origin, proposed.arguments, rules, agent,
+        ruling=ruling_on(spec.name, spec.origin, proposed.arguments, rules, agent, labels,
                          read_only=spec.read_only),
         repeatable=spec.repeatable or spec.read_only, on_uncertain=spec.on_uncertain,
         terminal=spec.terminal, alone=not spec.parallel,
@@ -44,13 +50,13 @@ def call(proposed: ProposedCall, offered: Offered, rules: policy.Policy, agent: 
 
 
 def ruling_on(
-    tool: str, origin: e.Origin, arguments: Any, rules: policy.Policy, agent: str, *,
-    read_only: bool,
+    tool: str, origin: e.Origin, arguments: Any, rules: policy.Policy, agent: str,
+    labels: tuple[str, ...] = (), *, read_only: bool,
 ) -> e.Ruling:  # fmt: skip
     """What the policy says of a call with these arguments."""
     subject = policy.Subject(
         tool=tool, server=origin.server, plugin=origin.plugin, kind=origin.kind, agent=agent,
-        labels=(), read_only=read_only, arguments=arguments,
+        labels=labels, read_only=read_only, arguments=arguments,
     )  # fmt: skip
     return replace(policy.ruling(rules, subject), read_only=read_only)
 

@@ -22,7 +22,7 @@ from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.providers import ProviderRow
 from studio.core.store.secrets import SealedRow
-from studio.core.tools.values import NotSet, Values
+from studio.core.tools.values import SECRET, NotSet, Values
 
 log = logging.getLogger("studio.worker")
 
@@ -45,7 +45,7 @@ class Opening:
         self._key_problems: dict[str, str] = {}
         self._has_problems = False
         self._taken: tuple[Any, Any] | None = None
-        self._noted: dict[tuple[str, str], int] = {}
+        self._noted: dict[str, int] = {}
 
     async def fresh(self) -> None:
         """Open everything again when something was set or removed since; costs nothing if not.
@@ -65,11 +65,6 @@ class Opening:
         self._open(rows)
         self._mark = mark
 
-    async def of_environment(self, environment_id: str) -> Mapping[str, str]:
-        """The opened secrets of an environment by name, those that can be opened."""
-        await self.fresh()
-        return self._of_environments.get(environment_id, {})
-
     async def resolve(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
         """A model object as it is in a manifest made whole, its key opened (see `Shelf`)."""
         await self.fresh()
@@ -84,7 +79,9 @@ class Opening:
         if name in self._key_problems:
             why = self._key_problems[name]
             raise _unusable(f"The key of the provider {name} cannot be opened: {why}.")
-        return {**whole, "key": Key(value=self._keys[name])} if name in self._keys else whole
+        if name not in self._keys:
+            return whole
+        return {**whole, "key": Key(value=self._keys[name], of=f"provider {name}")}
 
     def _with_own_key(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
         """The model with its {"secret": NAME} opened."""
@@ -92,20 +89,28 @@ class Opening:
         if not isinstance(key, Mapping) or "secret" not in key:
             return model
         try:
-            return {**model, "key": Key(value=self.values.opened(key))}
+            return {
+                **model,
+                "key": Key(value=self.values.opened(key), of=f"secret {key['secret']}"),
+            }
         except NotSet as wrong:
             raise _unusable(f"The model cannot be asked. {wrong}") from None
 
-    async def used(
-        self, names: Iterable[str], by: str, effect_id: str | None, *, owner: str = rule_of.STUDIO
-    ) -> None:
-        """Note that these secrets of the owner are used now, once a minute at most."""
+    def of(self, environment_id: str) -> Mapping[str, str]:
+        """The opened secrets of an environment by name, as of the last `fresh`."""
+        return self._of_environments.get(environment_id, {})
+
+    async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
+        """Note that these secrets of the studio are used now, once a minute at most."""
         now = self._clock.now()
-        due = [name for name in names if now - self._noted.get((owner, name), 0) > USE_MILLISECONDS]
+        ours = [name for name in names if SECRET + name in self.values]
+        due = [name for name in ours if now - self._noted.get(name, 0) > USE_MILLISECONDS]
         if not due:
             return
-        self._noted.update({(owner, name): now for name in due})
-        await self._db.touch(lambda conn: secrets.used(conn, owner, due, now, by, effect_id))
+        self._noted.update(dict.fromkeys(due, now))
+        await self._db.touch(
+            lambda conn: secrets.used(conn, rule_of.STUDIO, due, now, by, effect_id)
+        )
 
     def _open(self, rows: tuple[SealedRow, ...]) -> None:
         plain: dict[str, dict[str, str]] = {}

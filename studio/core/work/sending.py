@@ -10,6 +10,7 @@ from studio.core.faults import fault
 from studio.core.rules import calls, contents, digests, turn
 from studio.core.rules import events as e
 from studio.core.rules.files import Given
+from studio.core.rules.servers import unsaid
 from studio.core.rules.session import Call, Session
 from studio.core.rules.spans import Names
 from studio.core.tools import platform
@@ -82,12 +83,9 @@ class Sending:
         spec = spec_for(tool, arguments) if tool is not None else None
         if tool is None or spec is None or spec.hash != call.tool_hash:
             missing = self.driver.mask.text(_missing(call, offered))
-            words = (
-                f"The tool {call.tool} cannot be reached: {missing}"
-                if tool is None
-                else f"The tool {call.tool} changed since this call was proposed"
-                f"{_moved(call.origin, spec)}, so it was not sent. Ask the agent again."
-            )
+            words = f"The tool {call.tool} cannot be reached: {missing}"
+            if tool is not None:
+                words = _changed(call, spec)
             problem = ("tool.missing" if tool is None else "tool.changed", words)
             return _Prepared(send=send, call=call, problem=problem)
         again = contents.of(arguments)
@@ -216,10 +214,23 @@ class _Prepared:
 
 
 def _missing(call: Call, offered: Offered) -> str:
-    """Why a tool is not there: what is said of its server first, then of anything."""
+    """Why a tool is not there, of its server first, then of anything; without a server's words."""
     gaps = [gap for gap in offered.gaps if gap.kind == "missing"]
-    own = [gap.message for gap in gaps if gap.source in {call.origin.server, call.origin.plugin}]
-    return next(iter([*own, *(gap.message for gap in gaps)]), "It is no longer offered.")
+    own = [gap for gap in gaps if gap.source in {call.origin.server, call.origin.plugin}]
+    return next((unsaid(gap.message) for gap in [*own, *gaps]), "It is no longer offered.")
+
+
+def _changed(call: Call, spec: ToolSpec | None) -> str:
+    """Why a call is not sent that is no longer what was proposed."""
+    if call.origin.kind == "sandbox":
+        return (
+            "The disk of the environment was put back since this call was proposed, or the session "
+            "works in another environment by now, so it was not sent. Ask the agent again."
+        )
+    return (
+        f"The tool {call.tool} changed since this call was proposed{_moved(call.origin, spec)}, so "
+        "it was not sent. Ask the agent again."
+    )
 
 
 def _moved(then: e.Origin, spec: ToolSpec | None) -> str:

@@ -34,6 +34,7 @@ class Environment:
 
     `versions` counts those that are there, `used` is when it was last worked in. `setup` says how
     that went on the present disk; `setup_seq` is the fact that told. `owner` "" is everybody.
+    `puts` counts how often another disk was put in the place of the one that was there.
     """
 
     id: str
@@ -52,12 +53,14 @@ class Environment:
     used: int = 0
     state: State = "made"
     isolation: str = ""
+    gaps: tuple[str, ...] = ()
     lost: str = ""
     setup: Setup = ""
     setup_seq: int = 0
     forked_from: e.ForkedFrom | None = None
     disk: Disk | None = None
     versions: int = 0
+    puts: int = 0
     deleted: int | None = None
 
     @property
@@ -103,11 +106,16 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
     """After something that happened in it, or to its disk."""
     match fact.event:
         case e.EnvironmentStarted() as f:
-            return replace(environment, state="running", isolation=f.isolation, lost="", used=at)
+            return replace(
+                environment, state="running", isolation=f.isolation, gaps=f.gaps, lost="", used=at
+            )
         case e.EnvironmentStopped():
             return replace(environment, state="stopped")
         case e.EnvironmentReset():
-            return replace(environment, state="stopped", setup="", setup_seq=0, lost="")
+            return replace(
+                environment, state="stopped", setup="", setup_seq=0, lost="",
+                puts=environment.puts + 1,
+            )  # fmt: skip
         case e.EnvironmentLost() as f:
             return replace(environment, state="lost", lost=f.reason)
         case e.SetupStarted():
@@ -119,12 +127,15 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
             disk = Disk(
                 version=f.version, digest=f.digest, files=f.files, folders=f.folders, bytes=f.bytes
             )
-            return replace(environment, disk=disk, versions=environment.versions + 1, used=at)
+            return replace(
+                environment, disk=disk, versions=environment.versions + 1, used=at,
+                puts=environment.puts + (f.reason == "import"),
+            )  # fmt: skip
         case e.DiskRestored():
             found = environment if environment.state != "lost" else replace(
                 environment, state="stopped", lost=""
             )  # fmt: skip
-            return replace(found, used=at)
+            return replace(found, used=at, puts=environment.puts + 1)
         case e.DiskVersionRemoved():
             return replace(environment, versions=environment.versions - 1)
         case e.EgressTried():

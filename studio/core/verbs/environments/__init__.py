@@ -1,5 +1,6 @@
-"""What one may do with environments, by noun: manifests, the environments, their secrets, forks."""
+"""What one may do with environments: manifests, the environments, secrets, disks, forks."""
 
+from studio.core.verbs.environments.disks import DiskVerbs
 from studio.core.verbs.environments.forks import ForkPlan, ForkVerbs
 from studio.core.verbs.environments.life import LifeVerbs, Made
 from studio.core.verbs.environments.manifests import ManifestPlan, ManifestVerbs
@@ -8,5 +9,5 @@ from studio.core.verbs.environments.secrets import EnvironmentSecretVerbs
 __all__ = ["EnvironmentVerbs", "ForkPlan", "Made", "ManifestPlan"]
 
 
-class EnvironmentVerbs(ManifestVerbs, LifeVerbs, EnvironmentSecretVerbs, ForkVerbs):
+class EnvironmentVerbs(ManifestVerbs, LifeVerbs, EnvironmentSecretVerbs, ForkVerbs, DiskVerbs):
     """All of them."""

@@ -46,6 +46,7 @@ def upgrade() -> None:
     _environments()
     _disk_versions()
     _egress()
+    _operations()
     _first_position()
     _facts_stay()
     _words_are_found()
@@ -858,6 +859,36 @@ def _egress() -> None:
         sa.Column("time", sa.BigInteger(), nullable=False),
     )
     op.create_index("egress_outcome", "egress", ["environment_id", "outcome", "seq"])
+
+
+def _operations() -> None:
+    op.create_table(
+        "operations",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("environment_id", sa.Text(), nullable=False),
+        sa.Column("act", sa.Text(), nullable=False),
+        sa.Column("source", sa.BigInteger(), nullable=True),
+        sa.Column("archive", sa.Text(), nullable=False),
+        sa.Column("archive_name", sa.Text(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("by", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("worker", sa.Text(), nullable=True),
+        sa.Column("asked", sa.BigInteger(), nullable=False),
+        sa.Column("started", sa.BigInteger(), nullable=True),
+        sa.Column("ended", sa.BigInteger(), nullable=True),
+        sa.Column("version", sa.BigInteger(), nullable=True),
+        sa.Column("code", sa.Text(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
+    )
+    op.create_index(
+        "operations_open",
+        "operations",
+        ["asked"],
+        sqlite_where=sa.text("ended IS NULL"),
+        postgresql_where=sa.text("ended IS NULL"),
+    )
+    op.create_index("operations_of", "operations", ["environment_id", "id"])
 
 
 def _first_position() -> None:

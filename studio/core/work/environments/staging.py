@@ -1,0 +1,37 @@
+"""Staging: the files of a session's skills on its disk, as they are by their hashes.
+
+They lie below `skills/<name>@<hash>/` and are put right again before each turn: what an agent wrote
+over them is no part of the skill.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+from studio.core.sandboxes.contract import SandboxError
+from studio.core.tools.tool import Staged
+from studio.core.work.environments.places import Place
+
+
+async def stage(place: Place, packages: Iterable[Staged]) -> None:
+    """Put them there, writing only what is missing or differs."""
+    for package in packages:
+        for path, digest in package.listed():
+            await _put(place, f"skills/{package.label}/{path}", digest, package, path)
+
+
+async def _put(place: Place, at: str, digest: str, package: Staged, path: str) -> None:
+    known = await _known(place, at)
+    if known == digest:
+        return
+    data = package.read(path)
+    assert hashlib.sha256(data).hexdigest() == digest, "a package gives what its hashes say"
+    await place.sandbox.write(at, data, known=known)
+
+
+async def _known(place: Place, at: str) -> str | None:
+    try:
+        return (await place.sandbox.read(at, most=0)).hash
+    except SandboxError as wrong:
+        if wrong.code == "path.missing":
+            return None
+        raise
