@@ -196,21 +196,21 @@ class Reader(DiskQuestions):
 
     async def sessions(
         self, person: Person, *, q: str = "", agent: str = "", status: str = "", needs: str = "",
-        plugin: str = "", limit: int = 50, cursor: str | None = None,
+        plugin: str = "", environment: str = "", limit: int = 50, cursor: str | None = None,
     ) -> Page[SessionRow]:  # fmt: skip
         """Sessions, the one started last first: an order that never changes under a cursor.
 
         `needs`: held, questions, uncertain, or any of the three ("any"). Each word of `q` is in
         the session's title, agent, owner, tools or last failure, or begins its id. `plugin`: it
-        called something of that plugin.
+        called something of that plugin. `environment`: the id of that it works in.
         """
         patience = self._patience()
         return await self._read(
             lambda conn: sessions.page(
                 conn, person, q=q, agent=agent, status=status, needs=needs, plugin=plugin,
-                limit=limit, cursor=cursor, patience=patience,
+                environment=environment, limit=limit, cursor=cursor, patience=patience,
             ),
-            q, agent, plugin,
+            q, agent, plugin, environment,
         )  # fmt: skip
 
     async def session(self, person: Person, session_id: str) -> SessionView:
