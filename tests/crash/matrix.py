@@ -74,6 +74,17 @@ def _summaries() -> Iterator[Row]:
     yield Row(number="26", points=("summary.after_intent:kill:1",) * 2, scene="a summary")
 
 
+def _files() -> Iterator[Row]:
+    """A file that comes with a message, and one that an agent saves."""
+    both = ("file.before_whole", "file.after_whole")
+    uploaded = (*both, "upload.after_kept", "message.before_commit", "message.after_commit")
+    for point in uploaded:
+        yield Row(number="27", points=(f"{point}:kill:1",), scene="an upload")
+    steps = ("before_intent", "after_intent", "before_send", "before_outcome", "after_outcome")
+    for point in (*both, "artifact.after_kept", *(f"call.{step}" for step in steps)):
+        yield Row(number="28", points=(f"{point}:kill:1",), scene="a saved file")
+
+
 def _rows() -> Iterator[Row]:
     def row(number: str, point: str, *scenes: str, hits: Sequence[int] = (1,)) -> Iterator[Row]:
         for scene, hit in itertools.product(scenes, hits):
@@ -121,14 +132,6 @@ def _rows() -> Iterator[Row]:
     yield from row("21", "call.after_outcome", "keyed call", "unkeyed call")
     yield from row("24", "call.after_outcome", "three calls", hits=(1, 2, 3))
     yield from row("24", "call.after_send", "three calls", hits=(2,))
-    for point in ("file.before_whole", "file.after_whole"):
-        yield from row("27", point, "an upload", "a saved file")
-    for point in ("upload.after_kept", "message.before_commit", "message.after_commit"):
-        yield from row("27", point, "an upload")
-    yield from row("28", "artifact.after_kept", "a saved file")
-    for point in ("before_intent", "after_intent", "before_send", "before_outcome"):
-        yield from row("28", f"call.{point}", "a saved file")
-    yield from row("28", "call.after_outcome", "a saved file")
     for scene in ("stop, keyed call out", "stop, unkeyed call out", "stop, held call"):
         yield from row("25", "cancel.before_commit", scene)
         yield from row("25", "cancel.after_commit", scene)
@@ -146,7 +149,7 @@ FROZEN = tuple(
 )
 LEASE_MS = 10_000
 KINDS = ("sqlite", "postgresql")
-ROWS = (*_rows(), *_summaries())
+ROWS = (*_rows(), *_summaries(), *_files())
 APPENDS = tuple(  # every append of one full scene, killed inside its transaction and behind it
     Row(number=f"{hit}", points=(f"{point}:kill:{hit}",), scene="everything")
     for point in ("journal.after_append", "journal.after_commit")
