@@ -93,6 +93,20 @@ class Client:
                 error = refused
             self._sleep(following.pause(error))
 
+    def pieces(self, call: Call[bytes]) -> Iterator[bytes]:
+        """The bytes of an answer as they come; it is asked for once, when the first is wanted.
+
+        NotReached also when the connection ends before they are whole.
+        """
+        try:
+            with self._http.stream(**wire.streamed(call)) as response:
+                if not response.is_success:
+                    response.read()
+                wire.raise_for(response)
+                yield from response.iter_bytes()
+        except httpx.TransportError as error:
+            raise wire.not_reached(self.url, error) from error
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
@@ -193,6 +207,21 @@ class AsyncClient:
             except StudioError as refused:
                 error = refused
             await self._sleep(following.pause(error))
+
+    async def pieces(self, call: Call[bytes]) -> AsyncIterator[bytes]:
+        """The bytes of an answer as they come; it is asked for once, when the first is wanted.
+
+        NotReached also when the connection ends before they are whole.
+        """
+        try:
+            async with self._http.stream(**wire.streamed(call)) as response:
+                if not response.is_success:
+                    await response.aread()
+                wire.raise_for(response)
+                async for piece in response.aiter_bytes():
+                    yield piece
+        except httpx.TransportError as error:
+            raise wire.not_reached(self.url, error) from error
 
     async def close(self) -> None:
         """Close the connections."""

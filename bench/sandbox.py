@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.figures import Figure, quantile
+from studio.core.sandboxes.box import bubblewrap
 from studio.core.sandboxes.box.launching import Launcher
 from studio.core.sandboxes.box.probe import machine
 from studio.core.sandboxes.contract import Command, Limits
@@ -35,6 +36,7 @@ async def run() -> list[Figure]:
         }
         ways: dict[str, Once] = {"the shell alone": _alone}
         ways |= {name: _in(box) for name, box in boxes.items()}
+        ways["bubblewrap in our network"] = _in_our_network(boxes["bubblewrap"])
         try:
             taken = await _taken(ways)
             together = await _together(boxes["bubblewrap"])
@@ -94,6 +96,20 @@ def _in(box: Box) -> Once:
         return (await box.shell(Command(line=LINE))).output
 
     return once
+
+
+def _in_our_network(box: Box) -> Once:
+    """As no box is ever made: to see what a network namespace costs."""
+    once, names = _in(box), bubblewrap.NAMESPACES
+
+    async def changed() -> bytes:
+        bubblewrap.NAMESPACES = tuple(name for name in names if name != "net")
+        try:
+            return await once()
+        finally:
+            bubblewrap.NAMESPACES = names
+
+    return changed
 
 
 async def _alone() -> bytes:

@@ -3,6 +3,7 @@
 from studio.cli import (
     agents,
     approvals,
+    artifacts,
     environment_manifests,
     environments,
     keys,
@@ -19,6 +20,7 @@ COMMANDS: tuple[Command, ...] = (
     *server.COMMANDS,
     *agents.COMMANDS,
     *sessions.COMMANDS,
+    *artifacts.COMMANDS,
     *approvals.COMMANDS,
     *keys.COMMANDS,
     *plugins.COMMANDS,

@@ -937,11 +937,15 @@ class EnvironmentOwnerChanged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentStarted(Event):
-    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it."""
+    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it.
+
+    `gaps` are what it does not enforce, in sentences.
+    """
 
     TYPE: ClassVar[str] = "environment.started"
     isolation: str = ""
     worker: str = ""
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

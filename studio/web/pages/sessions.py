@@ -19,7 +19,6 @@ from studio.core.reader import (
     Timeline,
 )
 from studio.core.rules.errors import Invalid, StudioError
-from studio.core.rules.files import UPLOAD_BYTES
 from studio.core.runtime import Upload
 from studio.web import attachments, errors
 from studio.web.attachments import Attached
@@ -104,7 +103,7 @@ class NewView:
     fields: dict[str, str]
     error: str = ""
     uploads: tuple[Upload, ...] = ()
-    most: int = UPLOAD_BYTES
+    most: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,17 +242,17 @@ async def send(request: Request) -> Response:
         if files.refusal is not None:
             raise files.refusal
         if text(form, "how") == "deny":
-            await runtime(request).deny_and_send(
+            sent = await runtime(request).deny_and_send(
                 person(request), session_id, message, reason=text(form, "reason"),
                 files=files.parts, key=key,
             )  # fmt: skip
         else:
-            await runtime(request).send_message(
+            sent = await runtime(request).send_message(
                 person(request), session_id, message, files=files.parts, key=key
             )
     except StudioError as refusal:
         return await back(request, typed=message, refusal=refusal, files=files)
-    return await back(request)
+    return await back(request, said=" ".join(sent.warnings))
 
 
 async def stop(request: Request) -> Response:
@@ -370,6 +369,7 @@ async def _form(
         fields=refusal.fields if isinstance(refusal, Invalid) else {},
         error=refusal.message if refusal else "",
         uploads=await attachments.uploads(request, files.ids) if files else (),
+        most=runtime(request).limits.upload_bytes,
     )
     status = errors.status(refusal) if refusal else 200
     return page(request, "sessions/new.html", view, status=status)

@@ -1,8 +1,9 @@
 """Many at once, or one alone."""
 
 import asyncio
+import threading
 
-from studio.core.sandboxes.gate import Gate
+from studio.core.sandboxes.gate import Gate, whole
 
 
 async def test_many_are_inside_at_once_and_one_waits_for_all_of_them():
@@ -64,3 +65,22 @@ async def test_who_gives_up_waiting_lets_the_others_in():
     async with asyncio.timeout(1), gate.shared():
         pass
     assert waiting.cancelled()
+
+
+async def test_what_was_begun_in_a_thread_is_done_before_who_asked_goes():
+    begun, go_on, done = threading.Event(), threading.Event(), list[str]()
+
+    def slow():
+        begun.set()
+        go_on.wait(5)
+        done.append("whole")
+
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(whole(slow))
+        await asyncio.to_thread(begun.wait, 5)
+        asking.cancel()
+        await asyncio.sleep(0)
+        assert not asking.done()
+        go_on.set()
+
+    assert (asking.cancelled(), done) == (True, ["whole"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studio.core.sandboxes.box import landlock, probe
-from studio.core.sandboxes.contract import Command
+from studio.core.sandboxes.contract import Command, SandboxError
 
 ROOT = Path(__file__).parents[3]
 
@@ -17,8 +17,9 @@ def test_bubblewrap_is_taken_where_it_works():
     found = probe.probe()
 
     assert found.isolation == "bubblewrap"
-    assert {"files", "network", "syscalls", "hidden"}.isdisjoint(found.gaps)
-    assert (found.user is None) == (os.geteuid() != 0)
+    assert ("own_user" in found.features) == (os.geteuid() == 0)
+    assert ("filter" in found.features) == (found.filter is not None)
+    assert ("cgroups" in found.features) == (found.groups is not None)
 
 
 def test_without_bubblewrap_landlock_is_taken_and_its_reason_told(monkeypatch):
@@ -29,7 +30,7 @@ def test_without_bubblewrap_landlock_is_taken_and_its_reason_told(monkeypatch):
     assert found.isolation == "landlock"
     assert "apt install bubblewrap" in found.words
     assert f"ABI {landlock.abi()}" in found.words
-    assert {"allow_list", "hidden", "scratch"} <= found.gaps.keys()
+    assert "reduced isolation" in found.words
 
 
 def test_a_bubblewrap_that_is_refused_its_namespaces_says_so(monkeypatch, tmp_path):
@@ -42,22 +43,28 @@ def test_a_bubblewrap_that_is_refused_its_namespaces_says_so(monkeypatch, tmp_pa
 
     found = probe.probe(only="bubblewrap")
 
-    assert found.isolation == "none"
+    assert found.isolation is None
     assert "No permissions to create new namespace" in found.words
-    assert "not held by anything" in found.words
+    assert found.words.endswith("So no command is run.")
 
 
-def test_nothing_holds_when_asked_for_by_name():
-    found = probe.probe(only="none")
+async def test_where_nothing_holds_no_command_runs_unless_that_is_asked_for_by_name(
+    make_box, monkeypatch
+):
+    monkeypatch.setattr(probe.bubblewrap, "PROGRAM", "no-such-program")
+    monkeypatch.setattr(probe.landlock, "abi", lambda: 0)
 
-    assert found.isolation == "none"
-    assert {"files", "network", "syscalls", "hidden", "allow_list"} <= found.gaps.keys()
-    assert all(words.endswith(".") for words in found.gaps.values())
+    nothing, asked = probe.probe(), probe.probe(only="none")
+    with pytest.raises(SandboxError) as refused:
+        await make_box(held=nothing).shell(Command(line="echo > a"))
+    ran = await make_box(name="open", held=asked).shell(Command(line="echo on"))
+
+    assert refused.value.code == "sandbox.unavailable"
+    assert "bubblewrap is not installed" in refused.value.message
+    assert (asked.isolation, ran.output) == ("none", b"on\n")
 
 
 async def test_the_gap_of_secret_files_is_a_refusal(make_box):
-    from studio.core.sandboxes.contract import SandboxError
-
     box = make_box(held=probe.machine("landlock", "for tests"))
 
     with pytest.raises(SandboxError) as refused:

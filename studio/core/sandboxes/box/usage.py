@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studio.core.sandboxes import paths
-from studio.core.sandboxes.contract import Limits
+from studio.core.sandboxes.contract import Limits, SandboxError
+from studio.core.sandboxes.gate import whole
 from studio.core.sandboxes.trees import MOST_DEPTH, tree
 
 SHORTEST = 0.1  # seconds between two looks
@@ -83,7 +84,7 @@ class Watch:
         async with self._lock:
             self._room = _room(self._root)
             began = time.monotonic()
-            self._last = await asyncio.to_thread(measured, self._root, self._limits.entries)
+            self._last = await whole(measured, self._root, self._limits.entries)
             self._looked = time.monotonic()
             self.period = max(SHORTEST, SHARE * (self._looked - began))
             return self._last
@@ -124,5 +125,9 @@ class Watch:
 
 def _room(root: Path) -> tuple[int, int]:
     """Free bytes and inodes of the file system below a folder."""
-    found = os.statvfs(root)
+    try:
+        found = os.statvfs(root)
+    except OSError as wrong:
+        words = f"The disk of this environment is not there: {wrong.strerror}. Tell an operator."
+        raise SandboxError("sandbox.unavailable", words) from None
     return found.f_bavail * found.f_frsize, found.f_favail

@@ -21,6 +21,7 @@ from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import StudioError
+from studio.core.rules.files import FileLimits
 from studio.core.sandboxes.contract import Sandbox
 from studio.core.sandboxes.egress.tried import Tried
 from studio.core.store import environments
@@ -40,11 +41,14 @@ Told = Callable[[Tried], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A sandbox, the isolation that this machine gives it, and what that does not keep."""
+    """A sandbox, the isolation that this machine gives it, and what that does not keep.
+
+    Some gaps are known only once it was started.
+    """
 
     sandbox: Sandbox
     isolation: str
-    gaps: tuple[str, ...] = ()
+    gaps: Callable[[], tuple[str, ...]] = tuple
 
 
 class Open(Protocol):
@@ -93,10 +97,11 @@ class Places:
 
     def __init__(
         self, *, db: Db, journal: Journal, clock: Clock, opening: Opening, folder: Path,
-        disks: Disks, opens: Open, worker: str,
+        disks: Disks, opens: Open, worker: str, limits: FileLimits | None = None,
     ) -> None:  # fmt: skip
         self.db, self.journal, self.clock, self.opening = db, journal, clock, opening
         self.folder, self.disks, self.worker = folder, disks, worker
+        self.limits = limits or FileLimits()
         self.locks = Locks(folder / "locks")
         self._opens = opens
         self._places: dict[str, Place] = {}
@@ -147,14 +152,14 @@ class Places:
             return
         await place.sandbox.start()
         place.is_started = True
-        await self.record(
-            place.id,
-            lambda conn, found: (
-                records.note_started(found, isolation=place.opened.isolation, worker=self.worker)
-                if found.state != "running" or found.isolation != place.opened.isolation
-                else []
-            ),
-        )
+        isolation, gaps = place.opened.isolation, place.opened.gaps()
+
+        def rule(conn: Any, found: Environment) -> list[e.Event]:
+            if (found.state, found.isolation, found.gaps) == ("running", isolation, gaps):
+                return []
+            return records.note_started(found, isolation=isolation, gaps=gaps, worker=self.worker)
+
+        await self.record(place.id, rule)
 
     async def stop(self, place: Place, *, by: str = "", reason: str = "") -> None:
         """End what runs in it and let go of it; the next use opens it anew."""
