@@ -8,11 +8,14 @@ from urllib.parse import urlsplit
 import pytest
 from jinja2 import nodes
 
+from studio.core.rules import contents
+from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.web import static
 from studio.web.render import templates
 from tests.core.packages import zips
 from tests.core.rules.test_pictures import png
+from tests.web import environments as env
 from tests.web import html
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
 
@@ -33,6 +36,7 @@ ONLY_SOMETIMES = {
     "plugins/plan.html",
     "models/_provider.html",
     "approvals/results.html",
+    "environments/_faults.html",
 }
 
 
@@ -142,9 +146,22 @@ async def everything(studio: Studio) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "array", "items": {}}}}
     await story.hold(curious, question, kind="question", prompt="Whom?", schema=schema)
     await with_files(studio)
+    await with_environments(studio)
     await studio.runtime.make_key(ADA, "exporter", "viewer")
     manifest = (await studio.reader.agent(ADA, "helper")).manifest
     await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})
+
+
+async def with_environments(studio: Studio) -> None:
+    """Two environments: one to be set up, one whose setup failed and whose disk is asked for."""
+    await env.save(studio)
+    await env.make(studio, manifest="python", labels={"team": "web"})
+    await env.save(studio, description="Newer.")
+    id = await env.make(studio, "other", manifest="python")
+    told = contents.of_text("No.")
+    runs = (e.SetupRun(run="make", exit=2, seconds=0.1, output=told),)
+    await env.record(studio, id, env.tried(), e.SetupFinished(ok=False, runs=runs, failed=1))
+    await studio.runtime.reset_environment(ADA, id)
 
 
 async def with_files(studio: Studio) -> None:

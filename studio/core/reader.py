@@ -202,7 +202,7 @@ class Reader(DiskQuestions):
 
         `needs`: held, questions, uncertain, or any of the three ("any"). Each word of `q` is in
         the session's title, agent, owner, tools or last failure, or begins its id. `plugin`: it
-        called something of that plugin. `environment`: the id of that it works in.
+        called something of that plugin. `environment` is the id of the one it works in.
         """
         patience = self._patience()
         return await self._read(

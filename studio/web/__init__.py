@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from studio.core.reader import Reader
 from studio.core.runtime import Runtime
 from studio.web.auth import WebSettings
+from studio.web.environment_topic import EnvironmentTopic
 from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
 from studio.web.middleware import middleware, outermost
@@ -32,5 +33,7 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
-    made.state.hub = Hub(runtime, reader, {**TOPICS, "servers": ServersTopic})
+    made.state.hub = Hub(
+        runtime, reader, {**TOPICS, "servers": ServersTopic, "environment": EnvironmentTopic}
+    )
     return made

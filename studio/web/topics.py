@@ -304,6 +304,7 @@ TOPICS = {
     "sessions": ListTopic,
     "traces": ListTopic,
     "models": ModelsTopic,
+    "environments": ListTopic,
 }
 
 
