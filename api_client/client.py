@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypedDict, TypeVar
 
 import httpx
 
-from api_client import resources, wire
+from api_client import operating, resources, wire
 from api_client.call import Call, Listing
 from api_client.errors import StudioError
 from api_client.follow import QUIET_SECONDS, Following
@@ -45,6 +46,7 @@ class Client:
         self.policy = resources.Policy(self)
         self.keys = resources.Keys(self)
         self.environments = resources.Environments(self)
+        self.disks = operating.Disks(self)
         self.environment_manifests = resources.EnvironmentManifests(self)
         self.usage = resources.Usage(self)
         self.models = resources.Models(self)
@@ -92,6 +94,21 @@ class Client:
             except StudioError as refused:
                 error = refused
             self._sleep(following.pause(error))
+
+    def download(self, call: Call[bytes]) -> Iterator[bytes]:
+        """The bytes of a file, as they come."""
+        request = wire.request(self._http, replace(call, headers={"Accept": "*/*"}))
+        try:
+            response = self._http.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    response.read()
+                wire.raise_for(response)
+                yield from response.iter_bytes()
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            raise wire.not_reached(self.url, error) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -144,6 +161,7 @@ class AsyncClient:
         self.policy = resources.AsyncPolicy(self)
         self.keys = resources.AsyncKeys(self)
         self.environments = resources.AsyncEnvironments(self)
+        self.disks = operating.AsyncDisks(self)
         self.environment_manifests = resources.AsyncEnvironmentManifests(self)
         self.usage = resources.AsyncUsage(self)
         self.models = resources.AsyncModels(self)
@@ -193,6 +211,22 @@ class AsyncClient:
             except StudioError as refused:
                 error = refused
             await self._sleep(following.pause(error))
+
+    async def download(self, call: Call[bytes]) -> AsyncIterator[bytes]:
+        """The bytes of a file, as they come."""
+        request = wire.request(self._http, replace(call, headers={"Accept": "*/*"}))
+        try:
+            response = await self._http.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    await response.aread()
+                wire.raise_for(response)
+                async for piece in response.aiter_bytes():
+                    yield piece
+            finally:
+                await response.aclose()
+        except httpx.TransportError as error:
+            raise wire.not_reached(self.url, error) from error
 
     async def close(self) -> None:
         """Close the connections."""
