@@ -6,7 +6,9 @@ import sys
 
 from bench.figures import table
 
-MODULES = ("start", "page", "click", "seen", "viewers", "turns", "million", "races")
+MODULES = (
+    "start", "page", "click", "seen", "viewers", "turns", "million", "races", "disks", "sandbox",
+)  # fmt: skip
 ASKED_FOR = ("peers",)  # installs other people's programs, so only by name
 
 

@@ -141,6 +141,7 @@ def worker(built: Parts) -> "Worker":
     from studio.core.disks.disks import Disks
     from studio.core.network.resolver import Rules
     from studio.core.providers.shelf import Shelf
+    from studio.core.sandboxes.opening import Opener
     from studio.core.tools.catalog import LiveCatalog
     from studio.core.tools.plugins import Plugins
     from studio.core.tools.values import Values
@@ -173,7 +174,7 @@ def worker(built: Parts) -> "Worker":
     places = Places(
         db=built.db, journal=built.journal, clock=built.clock, opening=opening,
         folder=settings.data / "environments", disks=Disks(settings.data / "versions"),
-        opens=Opens(rules=Rules.of(settings.http_allow), clock=built.clock), worker=name,
+        opens=Opens(Opener(Rules.of(settings.http_allow), built.clock.now), values), worker=name,
     )  # fmt: skip
     return Worker(
         db=built.db, journal=built.journal, feed=built.feed, shelf=shelf,

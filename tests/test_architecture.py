@@ -50,8 +50,8 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.sealing",
     },
     "studio.core.disk_questions": {
-        "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.questions",
-        "studio.core.disks",
+        "studio.core.rules", "studio.core.store", "studio.core.projections",
+        "studio.core.questions", "studio.core.disks",
     },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",

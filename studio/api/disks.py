@@ -29,7 +29,7 @@ async def keep(ask: Ask[b.NoQuery, eb.NewDiskVersion]) -> Answer:
     return _asked(await ask.runtime.keep_disk(ask.person, ask.part("id"), note=ask.body.note))
 
 
-async def restore(ask: Ask[b.NoQuery, eb.Restore]) -> Answer:
+async def restore(ask: Ask[b.NoQuery, eb.NewRestore]) -> Answer:
     """Put a version in the disk's place."""
     return _asked(await ask.runtime.restore_disk(ask.person, ask.part("id"), ask.body.version))
 
@@ -171,7 +171,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="restore_disk_version", method="POST", path=f"{ENVIRONMENT}/restore", call=restore,
-        body=eb.Restore, errors=(409,), **CHANGES,
+        body=eb.NewRestore, errors=(409,), **CHANGES,
         says="Put a version in the disk's place; what is there now is kept first.",
     ),
     Endpoint(

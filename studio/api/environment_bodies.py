@@ -93,7 +93,7 @@ class NewDiskVersion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restore:
+class NewRestore:
     """Which version the disk is to be as."""
 
     version: Positive

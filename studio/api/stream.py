@@ -74,9 +74,10 @@ class Held(EventSourceResponse):
 
 
 async def facts(
-    ask: Ask[EventsQuery, NoBody], journal_id: str, after: int, read: Read
+    ask: Ask[EventsQuery, NoBody], journal_id: str, after: int, read: Read | None = None
 ) -> AsyncIterator[ServerSentEvent]:
     """Every fact behind `after`, and then each as it is recorded, until the key is revoked."""
+    read = read or ask.reader.events
     yield ServerSentEvent(comment="open", retry=RETRY_MS)
     async with ask.reader.follow() as grown:
         while True:

@@ -59,7 +59,7 @@ def start(context: Context) -> None:
     given = context.given
     with context.client() as studio:
         started = studio.sessions.start(
-            given.agent, title=given.title, private=given.private,
+            given.agent, title=given.title, private=given.private, environment=given.environment,
             message=None if given.message is None else _text(given.message),
         )  # fmt: skip
         if given.follow and started["turn_id"] is not None:
@@ -214,6 +214,7 @@ COMMANDS: tuple[Command, ...] = (
             argument("--message", help="the first message; - reads standard input"),
             argument("--title", default="", help="what the session is called"),
             argument("--private", action="store_true", help="only you and admins may see it"),
+            argument("--environment", metavar="ENVIRONMENT", help="its name or id"),
             *FOLLOW,
         ),
     ),

@@ -16,7 +16,7 @@ import zstandard
 
 import api_client
 from tests.api.conftest import Studio
-from tests.core.conftest import ALICE, BOB
+from tests.core.conftest import ALICE
 from tests.core.test_environments import Studio as Lab
 
 ODD = b"odd \xff\xe2\x80\xae?&#%2F\n.txt"
@@ -36,9 +36,10 @@ async def lab(studio: Studio, tmp_path: Path) -> AsyncIterator[Lab]:
 
 
 async def filled(lab: Lab, files: dict[bytes, bytes], *, name: str = "lab") -> str:
-    """An environment whose disk was set up and then holds these files, not kept yet."""
+    """An environment with two versions of its disk, and then these files that no one has kept."""
     id = await lab.make(name)
-    await lab.say(id, 'call shell {"command": "true"}')
+    session_id = await lab.say(id, 'call shell {"command": "touch turn"}')
+    await lab.kept_by(id, session_id)
     for path, data in files.items():
         place = os.path.join(os.fsencode(lab.disk(id)), path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -68,15 +69,15 @@ async def test_a_disk_is_kept_browsed_and_taken_away(studio: Studio, lab: Lab) -
 
     done = await bob.disks.keep(id, note="by hand")
 
-    assert (done["state"], done["version"], done["note"]) == ("done", 2, "by hand")
-    top = await bob.disks.files(id, 2)
-    assert [one["type"] for one in top["items"]] == ["file", "file", "folder", "file"]
+    assert (done["state"], done["version"], done["note"]) == ("done", 3, "by hand")
+    top = await bob.disks.files(id, 3)
+    assert [one["type"] for one in top["items"]] == ["file", "file", "folder", "file", "file"]
     odd = next(one for one in top["items"] if one["name"].startswith("odd"))
     assert "\ufffd" in odd["path"]
     assert unquote_to_bytes(odd["raw"]) == ODD
-    assert await all_of(bob.disks.content(id, 2, ODD)) == b"odd"
-    assert (await bob.disks.files(id, 2, "src"))["items"][0]["mode"] == "0644"
-    data = await all_of(bob.disks.archive(id, 2))
+    assert await all_of(bob.disks.content(id, 3, ODD)) == b"odd"
+    assert (await bob.disks.files(id, 3, "src"))["items"][0]["mode"] == "0644"
+    data = await all_of(bob.disks.archive(id, 3))
     with tarfile.open(
         fileobj=io.BytesIO(zstandard.ZstdDecompressor().stream_reader(data).read())
     ) as tar:
@@ -89,7 +90,7 @@ async def test_a_zip_is_whole_though_some_of_its_pieces_are_empty(studio: Studio
     id = await filled(lab, {b"a": bytes(3_000_000), b"b": b"last"})
     await studio.client("bob").disks.keep(id)
 
-    data = await all_of(studio.client("bob").disks.archive(id, 2, "zip"))
+    data = await all_of(studio.client("bob").disks.archive(id, 3, "zip"))
 
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
@@ -103,7 +104,7 @@ async def test_a_name_that_no_zip_can_tell_is_refused_before_anything_is_sent(
     await studio.client("bob").disks.keep(id)
 
     with pytest.raises(api_client.Invalid, match=r"take tar\.zst") as refused:
-        await all_of(studio.client("bob").disks.archive(id, 2, "zip"))
+        await all_of(studio.client("bob").disks.archive(id, 3, "zip"))
 
     assert refused.value.code == "archive.name"
 
@@ -115,13 +116,13 @@ async def test_a_folder_comes_in_pages(studio: Studio, lab: Lab) -> None:
     await bob.disks.keep(id)
 
     found, after = list[str](), ""
-    for _ in range(4):
-        page = await bob.disks.files(id, 2, limit=2, after=after)
+    for _ in range(5):
+        page = await bob.disks.files(id, 3, limit=2, after=after)
         found += [one["raw"] for one in page["items"]]
         after = page["next"] or ""
 
-    assert found == ["f0", "f1", "f2", "f3", "f4", "g%FF", "h%2541", "made.txt"]
-    assert (page["next"], page["total"]) == (None, 8)
+    assert found == ["f0", "f1", "f2", "f3", "f4", "g%FF", "h%2541", "made.txt", "turn"]
+    assert (page["next"], page["total"]) == (None, 9)
 
 
 async def test_versions_are_compared_and_a_file_line_by_line(studio: Studio, lab: Lab) -> None:
@@ -129,8 +130,8 @@ async def test_versions_are_compared_and_a_file_line_by_line(studio: Studio, lab
     id = await filled(lab, {b"new.txt": b"one\n", b"made.txt": b"made\nmore\n"})
     await bob.disks.keep(id)
 
-    diff = await bob.disks.diff(id, 1, 2)
-    lines = await bob.disks.text_diff(id, 1, 2, "made.txt")
+    diff = await bob.disks.diff(id, 2, 3)
+    lines = await bob.disks.text_diff(id, 2, 3, "made.txt")
 
     assert [(one["path"], one["what"]) for one in diff["items"]] == [
         ("made.txt", "changed"), ("new.txt", "added"),
@@ -143,7 +144,7 @@ async def test_versions_are_compared_and_a_file_line_by_line(studio: Studio, lab
 async def test_a_file_is_never_opened_in_place(studio: Studio, lab: Lab) -> None:
     id = await filled(lab, {b"x.html": b"<script>alert(1)</script>"})
     await studio.client("bob").disks.keep(id)
-    path = f"/v1/environments/{id}/versions/2/content?path=x.html"
+    path = f"/v1/environments/{id}/versions/3/content?path=x.html"
 
     answer = await studio.raw("GET", path)
     again = await studio.raw("GET", path, headers={"If-None-Match": answer.headers["etag"]})
@@ -161,7 +162,7 @@ async def test_a_disk_is_restored_and_nothing_is_lost(studio: Studio, lab: Lab) 
 
     done = await bob.disks.restore(id, 1)
 
-    assert (done["act"], done["source"], done["version"]) == ("restore", 1, 3)
+    assert (done["act"], done["source"], done["version"]) == ("restore", 1, 4)
     assert [v["reason"] async for v in bob.environments.versions(id)][:2] == ["restore", "hand"]
     assert [one["act"] for one in (await bob.disks.operations(id))["items"]] == ["restore"]
 
@@ -191,7 +192,7 @@ async def test_a_hostile_archive_fails_with_words_and_changes_nothing(
         await bob.disks.take_in(id, packed({"../out": b"x"}), name="bad.tar.gz")
 
     assert failed.value.code == "archive.invalid"
-    assert [path.name for path in lab.disk(id).iterdir()] == ["made.txt"]
+    assert sorted(path.name for path in lab.disk(id).iterdir()) == ["made.txt", "turn"]
 
 
 async def test_who_waits_no_longer_is_told_that_it_goes_on(studio: Studio, lab: Lab) -> None:
@@ -225,4 +226,4 @@ async def test_what_was_asked_is_a_place_to_look(studio: Studio) -> None:
     assert answer.status_code == 202
     assert answer.headers["location"] == f"/v1/operations/{answer.json()['operation']}"
     found = await studio.raw("GET", answer.headers["location"], person="charlie")
-    assert (found.json()["state"], found.json()["by"]) == ("waiting", BOB.id)
+    assert (found.json()["state"], found.json()["by"]) == ("waiting", "key:bob")

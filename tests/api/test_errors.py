@@ -9,7 +9,8 @@ from studio.core.rules import errors as e
 
 
 def leaves() -> list[type[e.StudioError]]:
-    return [kind for kind in e.StudioError.__subclasses__() if kind is not errors.Problem]
+    kinds = [kind for kind in e.StudioError.__subclasses__() if kind is not errors.Problem]
+    return [*kinds, *(below for kind in kinds for below in kind.__subclasses__())]
 
 
 def body(error: e.StudioError) -> dict[str, object]:

@@ -79,8 +79,10 @@ async def test_the_served_document_is_this_one(studio: Studio):
     assert (await studio.raw("GET", "/v1/openapi.json", person="")).json() == DOCUMENT
 
 
-async def test_the_schema_of_manifests_is_served(studio: Studio):
-    response = await studio.raw("GET", "/v1/schemas/agent.json", person="")
+async def test_the_schemas_of_manifests_are_served(studio: Studio):
+    agent = await studio.raw("GET", "/v1/schemas/agent.json", person="")
+    environment = await studio.raw("GET", "/v1/schemas/environment.json", person="")
 
-    assert response.headers["content-type"] == "application/schema+json"
-    assert response.json() == manifests.agent_schema()
+    assert agent.headers["content-type"] == "application/schema+json"
+    assert agent.json() == manifests.agent_schema()
+    assert environment.json() == manifests.environment_schema()

@@ -181,6 +181,10 @@ BODIES = {
     "save_provider": {"kind": "google", "models": ["m"]}, "choose_default_model": {},
     "choose_session_model": {"provider": "house", "name": "m"},
     "keep_disk_version": {}, "restore_disk_version": {"version": 1},
+    "save_environment_manifest": {}, "make_environment": {"name": "desk", "manifest": "plain"},
+    "label_environment": {"labels": {}}, "give_environment": {"owner": ""},
+    "fork_environment": {"name": "copy"},
+    "set_environment_secret": {"value": "not a real one"},
     "preview_server": {"server": {"transport": "http", "name": "a", "url": "https://a.example"}},
 }  # fmt: skip
 
@@ -230,7 +234,7 @@ VERBS = [one for one in ENDPOINTS if one.method != "GET" and one.name != "dry_ru
 
 @pytest.mark.parametrize("endpoint", VERBS, ids=[one.name for one in VERBS])
 async def test_a_viewer_changes_nothing_anywhere(studio: Studio, endpoint):
-    response = await asked(studio, endpoint, "charlie", id="x", name="helper")
+    response = await asked(studio, endpoint, "charlie", id="x", name="helper", version="1")
 
     assert response.status_code == 403
 

@@ -21,10 +21,10 @@ CALLS = {
     "setns": ((308, 268), (-1, 0)),
     "unshare": ((272, 97), (0,)),
     "mount_setattr": ((442, 442), (-1, 0, 0, 0, 0)),
-    "move_mount": ((429, 429), (-1, 0, -1, 0, 0)),
+    "io_uring_enter": ((426, 426), (-1, 0, 0, 0, 0, 0)),
     "finit_module": ((313, 273), (-1, 0, 0)),
     "pidfd_getfd": ((438, 438), (-1, 0, 0)),
-    "syslog": ((103, 116), (3, 0, 0)),
+    "kcmp": ((312, 272), (1, 1, 99, 0, 0)),
 }
 COLUMN = ("x86_64", "aarch64").index(platform.machine()) if platform.machine() != "arm64" else 1
 EPERM, ENOSYS = 1, 38

@@ -163,8 +163,10 @@ async def processes(room: Room) -> None:
 
 @case("the environment of the studio cannot be read", where=BOTH)
 async def environment(room: Room) -> None:
-    said = await room.said("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'; env")
-    assert "CONFINEMENT_CANARY" not in said
+    known = [name for name in os.environ if name.isupper() and len(name) > 5][:20]
+    said = await room.said("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'")
+    assert known, "the studio has an environment"
+    assert not [name for name in known if f"{name}=" in said]
 
 
 @case("processes of the machine cannot be signalled", where=BOTH)

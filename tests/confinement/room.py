@@ -16,7 +16,7 @@ from studio.core.sandboxes.sandbox import Box
 
 SECRET = "TOPSECRET"
 LIMITS = Limits(
-    memory=256 * 2**20, processes=64, disk=48 * 2**20, entries=5_000, file=24 * 2**20,
+    memory=256 * 2**20, processes=64, disk=48 * 2**20, entries=2_000, file=24 * 2**20,
     output=64 * 2**10, command_seconds=10,
 )  # fmt: skip
 PYTHON = "/usr/bin/python3"

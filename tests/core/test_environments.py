@@ -18,6 +18,7 @@ from studio.core.providers.shelf import Shelf
 from studio.core.rules import events as e
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import Refused
+from studio.core.sandboxes.opening import Opener
 from studio.core.store import environments, operations
 from studio.core.store import facts as journals
 from studio.core.store.operations import Operation
@@ -49,7 +50,7 @@ class Studio:
         places = Places(
             db=parts.db, journal=parts.journal, clock=self.core.clock, opening=opening,
             folder=self.folder / "environments", disks=Disks(self.folder / "versions"),
-            opens=Opens(rules=Rules(), clock=self.core.clock), worker="one",
+            opens=Opens(Opener(Rules(), self.core.clock.now), opening.values), worker="one",
         )  # fmt: skip
         return Worker(
             db=parts.db, journal=parts.journal, feed=parts.feed, shelf=Shelf({}),
@@ -309,8 +310,8 @@ async def test_a_secret_is_given_to_the_command_that_asks_for_it_and_masked(stud
     without, given, after, unknown = await results(studio.core, session_id)
     assert without["output"] == "[]\n"
     assert "canary" not in given["output"]
-    assert given["output"].startswith("[[masked: TOKEN]]\n")
-    assert "[masked: KEY]" in given["output"]
+    assert given["output"].startswith("[[masked: TOKEN of lab]]\n")
+    assert "[masked: KEY of lab]" in given["output"]
     assert "deploy.key" not in after["output"]
     assert "no secret OTHER" in unknown
 

@@ -74,6 +74,7 @@ class BoxService:
         self.ran: list[str] = []
         self.cuts: list[int] = []
         self.keeps = ["files", "system", "network", "tree", "secret_files", "no_such_promise"]
+        self.forgets = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def handle(self, asked: Asked, talk: Talk) -> None:
@@ -155,7 +156,7 @@ class BoxService:
                 self.runs[key] = run = Run()
                 self._begin(self._run(run, at, wanted))
         else:
-            key = rest[1]
+            key = "forgotten" if self.forgets else rest[1]
         if key not in self.runs:
             await _refuse(talk, 404, "command.unknown", "There is no such command.")
         elif asked.method == "DELETE":

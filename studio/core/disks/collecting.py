@@ -56,6 +56,7 @@ def collect(objects: Objects, versions: Versions, keep: Collection[str], grace: 
         faults.fault("disk.mid_collect")
         objects.index.replace(needed | moved)
     faults.fault("disk.mid_collect")
+    objects.index.sweep()
     _sweep(objects.folder, {place.pack for place in (needed | moved).values()})
     return Collected(
         versions=len(there) - len(live), objects=len(places) - len(needed),

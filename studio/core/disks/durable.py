@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from studio.core import faults
+
 PART = ".part"  # how names end that are not yet what they will be
 
 
@@ -23,6 +25,7 @@ def write(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        faults.fault("disk.before_rename")
         part.rename(path)
     except BaseException:
         part.unlink(missing_ok=True)

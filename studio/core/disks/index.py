@@ -90,9 +90,13 @@ class Index:
         with durable.locked(self._folder / LOCK, alone=True):
             names = (self._make(places),) if places else ()
             self._write(_Listed(epoch=durable.name(), names=names))
-            kept = {*names, LIST, LOCK}
-            self._remove(path.name for path in self._folder.iterdir() if path.name not in kept)
         self.refresh()
+
+    def sweep(self) -> None:
+        """Remove tables that the list does not name, and what a crash left half written."""
+        with durable.locked(self._folder / LOCK, alone=True):
+            kept = {*self._read().names, LIST, LOCK}
+            self._remove(path.name for path in self._folder.iterdir() if path.name not in kept)
 
     def _small(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Tables worth making one: each at most twice as large as all smaller ones together."""

@@ -937,11 +937,15 @@ class EnvironmentOwnerChanged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentStarted(Event):
-    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it."""
+    """It is ready for commands. `isolation` is what this machine gave it, `worker` who runs it.
+
+    `gaps` are what it does not enforce, in sentences.
+    """
 
     TYPE: ClassVar[str] = "environment.started"
     isolation: str = ""
     worker: str = ""
+    gaps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -969,6 +973,18 @@ class EnvironmentLost(Event):
 
     TYPE: ClassVar[str] = "environment.lost"
     reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentSecretsChanged(Event):
+    """A secret of this environment was set or removed: its own journal says which.
+
+    It stands in the journal `secrets`, which every process follows to open and mask what is new.
+    """
+
+    TYPE: ClassVar[str] = "environment.secrets_changed"
+    ACTOR: ClassVar[str] = "person"
+    environment_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1144,3 +1160,8 @@ def _leaves(base: type[Event]) -> dict[str, type[Event]]:
 
 
 EVENTS: dict[str, type[Event]] = _leaves(Event)
+OF_ENVIRONMENTS: tuple[type[Event], ...] = tuple(
+    kind
+    for name, kind in EVENTS.items()
+    if name.partition(".")[0] in ("environment_manifest", "environment", "setup", "disk", "egress")
+)

@@ -1,8 +1,5 @@
 """Secrets: how they are named and bounded, and where a manifest names them."""
 
-import base64
-import binascii
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -64,19 +61,3 @@ def named(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from named(item)
-
-
-def parts(value: str) -> tuple[str, ...]:
-    """What of an opened value is to be masked: it, its lines, what is in its JSON or base64."""
-    found = [value, value.strip(), *(line.strip() for line in value.splitlines())]
-    try:
-        inner = json.loads(value)
-    except ValueError:
-        inner = None
-    if isinstance(inner, dict):
-        found += [text for text in inner.values() if isinstance(text, str)]
-    try:
-        found.append(base64.b64decode(value, validate=True).decode("utf-8"))
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        found.append(value)
-    return tuple(dict.fromkeys(text for text in found if len(text) >= SHORTEST))

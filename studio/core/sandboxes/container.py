@@ -10,7 +10,6 @@ import os
 import secrets
 import shutil
 import socket
-import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -63,7 +62,7 @@ class Container(HostDisk):
         self._ports: set[int] = set()
         self._running: set[ContainerRun] = set()
         self._id: str | None = None
-        self._runtime: Path | None = None
+        self._runtime = self._disk.with_name(f"{self._disk.name}.sockets")  # the proxy's
         self.features: frozenset[str] = frozenset()
 
     async def start(self) -> None:
@@ -73,8 +72,8 @@ class Container(HostDisk):
                 return
             await super().start()
             backend = await self._cli.backend()
-            self._runtime = self._runtime or _runtime()
-            shape = await self._shape(self._runtime)
+            await asyncio.to_thread(_made, self._runtime)
+            shape = await self._shape()
             self._id = await self._found(container_flags.digest(shape, backend))
             if self._id is None:
                 out = await self._cli.sure(*container_flags.argv(shape, backend))
@@ -91,9 +90,8 @@ class Container(HostDisk):
             for item in await self._containers():
                 await self._cli.sure("rm", "--force", item["Id"])
             self._id = None
-            if self._runtime is not None:
+            if self._runtime.exists():
                 await asyncio.to_thread(shutil.rmtree, self._runtime)
-                self._runtime = None
 
     async def reset(self) -> None:
         """End every process and leave an empty disk."""
@@ -127,9 +125,14 @@ class Container(HostDisk):
         self._running.add(run)
         try:
             return await run.follow(container_script.script(task), seconds, self._watch)
+        except SandboxError:
+            self._id = None  # the next command looks for the container anew
+            raise
         finally:
             self._running.discard(run)
-            if run.is_left:  # what cannot be ended by its mark ends with the container
+            if (
+                run.is_left and self._id is not None
+            ):  # what cannot be ended by its mark ends with the container
                 await self._cli.call("rm", "--force", self._id)
                 self._id = None
 
@@ -143,11 +146,10 @@ class Container(HostDisk):
     @contextlib.asynccontextmanager
     async def _egress(self, mark: str, label: str) -> AsyncIterator[int | None]:
         """A socket that leads to the proxy, for one command; its port inside."""
-        if self._serve is None or "relay" not in self.features or self._runtime is None:
+        if self._serve is None or "relay" not in self.features:
             yield None
             return
-        path = self._runtime / f"{mark}.sock"
-        with self._port() as port, _listener(path) as listener:
+        with self._port() as port, _listener(self._runtime, f"{mark}.sock") as listener:
             async with asyncio.TaskGroup() as group:
                 serving = group.create_task(self._serve(listener, label))
                 try:
@@ -193,14 +195,14 @@ class Container(HostDisk):
             await self._cli.sure("rm", "--force", number)  # made of other limits; the disk is ours
         return None
 
-    async def _shape(self, runtime: Path) -> Shape:
+    async def _shape(self) -> Shape:
         disk = str(self._disk)
-        if any(letter in disk + str(runtime) for letter in ',"\n'):
+        if any(letter in disk for letter in ',"\n'):
             raise unavailable(f"Its folder has a comma or a quote in its path: {disk}.")
         return Shape(
-            identity=self._identity, image=await self._pinned(), disk=disk, runtime=str(runtime),
-            owner=os.geteuid() if self._owner is None else self._owner, limits=self._limits,
-            loosened=self._loosened,
+            identity=self._identity, image=await self._pinned(), disk=disk,
+            runtime=str(self._runtime), limits=self._limits, loosened=self._loosened,
+            owner=os.geteuid() if self._owner is None else self._owner,
         )  # fmt: skip
 
     async def _pinned(self) -> str:
@@ -230,21 +232,25 @@ def _labels(item: dict[str, Any]) -> dict[str, str]:
     return (item.get("Config") or {}).get("Labels") or {}
 
 
-def _runtime() -> Path:
-    """A folder with a short path, as sockets need, that a container may look into."""
-    path = Path(tempfile.mkdtemp(prefix="studio-"))
-    path.chmod(0o711)
-    return path
+def _made(folder: Path) -> None:
+    """A folder that a container's user may look for sockets in, and not list."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o711)
 
 
 @contextlib.contextmanager
-def _listener(path: Path) -> Iterator[socket.socket]:
-    """A socket in a folder, open to the container's user; gone afterwards."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        try:
-            path.chmod(0o666)
+def _listener(folder: Path, name: str) -> Iterator[socket.socket]:
+    """A socket in a folder, open to the container's user; gone afterwards.
+
+    It is bound by the folder's descriptor: a socket's path has 107 bytes at most (unix(7)).
+    """
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"/proc/self/fd/{place}/{name}")
+            (folder / name).chmod(0o666)
             listener.listen(64)
             yield listener
-        finally:
-            path.unlink(missing_ok=True)
+    finally:
+        (folder / name).unlink(missing_ok=True)
+        os.close(place)

@@ -121,12 +121,15 @@ class ContainerRun:
             transport.close()
 
     def _ran(self, seconds: float) -> Ran:
-        code = container_script.exit_told(bytes(self._error))
-        if code is None and self._why is None:
-            said = self._error.decode("utf-8", "replace").strip()[-500:]
-            raise unavailable(f"The command could not be run, or its end was not told: {said}")
+        told = container_script.told(bytes(self._error))
+        self.is_left |= told.is_left
+        if told.exit is None and self._why is None:
+            if not told.begun:
+                said = self._error.decode("utf-8", "replace").strip()[-500:]
+                raise unavailable(f"The command could not be given to it: {said}.")
+            self.end("lost", "The container ended with the command in it; how far it came is open.")
         return Ran(
-            exit=_KILLED if code is None or self._why is not None else code,
+            exit=_KILLED if told.exit is None or self._why is not None else told.exit,
             output=self._output.kept, size=self._output.size, seconds=seconds, ended=self._why,
             words=self._words,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from studio.core.sandboxes.container_flags import RUNTIME
 
 READ_SCRIPT = ("/bin/sh", "-c", 'eval "$(cat)"')
 MARK = "SANDBOX_COMMAND"
-_OVER = "studio-over"
+_BEGUN, _OVER, _LEFT = "studio-begun", "studio-over", "studio-left"  # told on standard error
 # `grep -l` names the environments that hold the mark. A process that was killed has none left.
 _SWEEP = """
 sweep() {
@@ -55,7 +55,12 @@ class Task:
 
 def script(task: Task) -> bytes:
     """The shell's part: run the line, end what it left, and tell its exit on standard error."""
-    parts = [_marked(task.mark), _SWEEP, *(_file(*item) for item in task.files.items())]
+    parts = [
+        f"echo {_BEGUN} >&2",
+        _marked(task.mark),
+        _SWEEP,
+        *(_file(*item) for item in task.files.items()),
+    ]
     if task.port is not None:
         parts += [f"port={task.port} socket={RUNTIME}/{task.mark}.sock", _RELAY]
     shell = "$(command -v bash || echo /bin/sh)"
@@ -68,7 +73,7 @@ def script(task: Task) -> bytes:
         "code=$?"
     )
     parts += [f"rm -f {shlex.quote(_secret(name))}" for name in task.files]
-    parts.append(f'sweep && echo "{_OVER} $code" >&2')
+    parts.append(f'sweep || echo {_LEFT} >&2\necho "{_OVER} $code" >&2')
     return "\n".join(parts).encode("utf-8", "surrogateescape")
 
 
@@ -77,13 +82,23 @@ def ending(mark: str) -> bytes:
     return "\n".join([_marked(mark), _SWEEP, "sweep"]).encode()
 
 
-def exit_told(error: bytes) -> int | None:
-    """The exit of a line, as the shell told it; None when it did not come to that."""
-    for words in reversed(error.decode("utf-8", "replace").splitlines()):
-        said, _, number = words.partition(" ")
-        if said == _OVER and number.isdigit():
-            return int(number)
-    return None
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a shell told of its task: that it began, its exit, and that something is left of it."""
+
+    begun: bool
+    exit: int | None
+    is_left: bool
+
+
+def told(error: bytes) -> Told:
+    """What stands on the standard error of a script's shell."""
+    lines = error.decode("utf-8", "replace").splitlines()
+    ends = [line.removeprefix(f"{_OVER} ") for line in lines if line.startswith(f"{_OVER} ")]
+    return Told(
+        begun=_BEGUN in lines, is_left=_LEFT in lines,
+        exit=int(ends[-1]) if ends and ends[-1].isdigit() else None,
+    )  # fmt: skip
 
 
 def _marked(mark: str) -> str:

@@ -48,12 +48,15 @@ class Gap:
     words: str
 
 
+_UNSAID = "The service does not say that it keeps this."
+
+
 def _row(
     key: str, title: str, bubblewrap: Cell, landlock: Cell, none: Cell, container: Cell,
     *, with_places: bool = False,
 ) -> Row:  # fmt: skip
     """A row; a remote service keeps what it says it keeps, by the row's key."""
-    remote = Needs(key, "The service does not say that it keeps this.")
+    remote = Needs(key, _UNSAID)
     cells = (bubblewrap, landlock, none, container, remote)
     return Row(
         key=key, title=title, cells=dict(zip(COLUMNS, cells, strict=True)),
@@ -150,6 +153,8 @@ def _words(cell: Cell, features: Collection[str]) -> str:
 
 
 def _shown(cell: Cell) -> str:
-    if isinstance(cell, Needs):
-        return f"with `{cell.feature}`; else: {cell.words}"
-    return cell or "kept"
+    if not isinstance(cell, Needs):
+        return cell or "kept"
+    elif cell.words == _UNSAID:
+        return "when it says so"
+    return f"with `{cell.feature}`; else: {cell.words}"

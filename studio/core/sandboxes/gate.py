@@ -1,8 +1,13 @@
 """Many at once or one alone: commands side by side, or one who needs the disk to be still."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Gate:
@@ -33,3 +38,14 @@ class Gate:
         async with self._door:
             await self._empty.wait()
             yield
+
+
+async def whole(call: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Call in a thread and wait for its end, also when nobody wants the answer any more."""
+    loop = asyncio.get_running_loop()
+    calling = loop.run_in_executor(None, partial(call, *given, **named))
+    try:
+        return await asyncio.shield(calling)
+    except asyncio.CancelledError:
+        await asyncio.wait([calling])
+        raise

@@ -34,7 +34,14 @@ from studio.core.sandboxes.egress.allowing import AllowList
 from studio.core.sandboxes.gaps import KEYS
 from studio.core.sandboxes.gate import Gate
 from studio.core.sandboxes.output import Output
-from studio.core.sandboxes.remote_service import Answer, Lost, Service, lines, unreadable
+from studio.core.sandboxes.remote_service import (
+    Answer,
+    Lost,
+    Service,
+    Unreadable,
+    lines,
+    unreadable,
+)
 
 GRACE_SECONDS = 15.0  # for a service to end a command that is over its time, and to say so
 TRIES = 3  # at asking for a lost answer
@@ -185,7 +192,7 @@ class RemoteSandbox:
         try:
             yield
         except Lost as wrong:
-            words = f"The connection to the sandbox service broke ({wrong}): {what} is not known."
+            words = f"The sandbox service gave no whole answer ({wrong}): {what} is not known."
             raise SandboxError("sandbox.unavailable", f"{words} Look before you go on.") from None
 
     async def _end(
@@ -194,7 +201,7 @@ class RemoteSandbox:
         """How a command ended, by its own answer or by asking for it; None: nobody says."""
         limit = time.monotonic() + seconds + GRACE_SECONDS
         headers = {"idempotency-key": key}
-        with contextlib.suppress(Lost):
+        with contextlib.suppress(Lost, Unreadable):
             return await self._heard(
                 "POST", "/commands", output, limit, json=asked, headers=headers
             )
@@ -213,9 +220,9 @@ class RemoteSandbox:
             async for line in lines(response):
                 if "output" in line:
                     output.hear(_bytes(line["output"]))
-                elif isinstance(line.get("end"), dict):
-                    return dict(line["end"])
-        raise Lost("no end")
+                elif "end" in line:
+                    return _end(line["end"])
+        raise Lost("it has no end")
 
     async def _give_up(self, key: str) -> None:
         """Tell the service to end a command that nobody waits for any more."""
@@ -263,13 +270,19 @@ def _asked(command: Command, seconds: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _end(told: Any) -> dict[str, Any]:
+    """The end of a command, as far as it can be believed."""
+    if not isinstance(told, dict) or not isinstance(told.get("exit"), int):
+        raise unreadable("the end of a command has no exit code")
+    if told.get("ended") not in {None, *_ENDED}:
+        raise unreadable("a command ended in a way that is not known")
+    return told
+
+
 def _ran(end: Mapping[str, Any], output: Output, seconds: float) -> Ran:
-    ended, code = end.get("ended"), end.get("exit")
-    if not isinstance(code, int) or (ended is not None and ended not in _ENDED):
-        raise unreadable("the end of a command has no exit code, or ended in a way not known")
-    size = end.get("size")
+    ended, size = end.get("ended"), end.get("size")
     return Ran(
-        exit=code, output=output.kept, size=size if isinstance(size, int) else output.size,
+        exit=end["exit"], output=output.kept, size=size if isinstance(size, int) else output.size,
         seconds=seconds, ended=_ENDED[ended] if ended is not None else None,
         words=str(end.get("words") or "")[:500],
     )  # fmt: skip

@@ -33,6 +33,10 @@ class Lost(Exception):
     """A request left us and no whole answer came; whether it was done is not known."""
 
 
+class Unreadable(SandboxError):
+    """The service answered, and the answer is none of the protocol."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """A whole answer. Names of headers are in small letters."""
@@ -96,7 +100,7 @@ class Service:
         except (TimeoutError, httpx2.HTTPError, httpx2.StreamError) as wrong:
             if not sent.begun:
                 raise unavailable("It cannot be connected to.") from None
-            raise Lost(type(wrong).__name__) from None
+            raise Lost(f"it broke: {type(wrong).__name__}") from None
 
     def _request(
         self, method: Method, path: str, query: Mapping[str, object] | None,
@@ -136,14 +140,14 @@ def unavailable(why: str) -> SandboxError:
     return SandboxError("sandbox.unavailable", words)
 
 
-def unreadable(why: str) -> SandboxError:
-    """The service answered, and the answer is none of the protocol."""
+def unreadable(why: str) -> Unreadable:
+    """An answer that is none of the protocol; what was asked for may be done."""
     words = f"The sandbox service gave an answer that cannot be read: {why}. Tell an operator."
-    return SandboxError("sandbox.unavailable", words)
+    return Unreadable("sandbox.unavailable", words)
 
 
-async def _refusal(response: "httpx2.Response") -> SandboxError:
-    """What a service's refusal means here."""
+async def _refusal(response: "httpx2.Response") -> SandboxError | Lost:
+    """What a service's refusal means here. One that failed does not say what it did before."""
     body = bytearray()
     async for part in response.aiter_raw():
         body += part[: LONGEST_LINE - len(body)]
@@ -153,6 +157,8 @@ async def _refusal(response: "httpx2.Response") -> SandboxError:
         return SandboxError(code, words)
     if response.status_code in {401, 403}:
         return unavailable("It does not know its token; set the secret anew.")
+    if response.status_code >= 500:
+        return Lost(f"it answered {response.status_code}")
     return unavailable(f"It answered {response.status_code}. {words}".rstrip())
 
 

@@ -29,7 +29,7 @@ from studio.core.sandboxes.contract import (
     SandboxError,
     Written,
 )  # fmt: skip
-from studio.core.sandboxes.gate import Gate
+from studio.core.sandboxes.gate import Gate, whole
 
 # Answers what a box asks of the network: its listener, and the id that tries are noted under.
 Serve = Callable[[socket.socket, str], Coroutine[Any, Any, None]]
@@ -56,6 +56,7 @@ class Box:
         self._starting = asyncio.Lock()
         self._place: Place | None = None
         self._running: set[Run] = set()
+        self._stops = 0
 
     async def start(self) -> None:
         """Make the folder and what counts its processes."""
@@ -71,6 +72,7 @@ class Box:
 
     async def stop(self) -> None:
         """End every process; the disk stays."""
+        self._stops += 1
         for run in self._running:
             run.end("stopped", "The environment was stopped.")
         async with self._gate.alone():
@@ -95,9 +97,11 @@ class Box:
         """Write a file whole."""
         await self._check_room(len(data))
         async with self._gate.shared():
-            return await asyncio.to_thread(
+            written = await whole(
                 files.write, self._disk, path, data, known=known, owner=self._machine.user
             )
+        self._watch.wrote(written.size)
+        return written
 
     async def edit(
         self, path: str, old: str, new: str, *, known: str, every: bool = False
@@ -105,10 +109,12 @@ class Box:
         """Replace a text in a file."""
         await self._check_room(len(new))
         async with self._gate.shared():
-            return await asyncio.to_thread(
+            written = await whole(
                 files.edit, self._disk, path, old, new, known=known, every=every,
                 owner=self._machine.user,
             )  # fmt: skip
+        self._watch.wrote(written.size)
+        return written
 
     async def glob(self, pattern: str, *, most: int = 1_000) -> Found:
         """Files whose path matches."""
@@ -122,11 +128,15 @@ class Box:
 
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
         """Run a line in a box of its own."""
+        stops = self._stops
         async with self._places, self._gate.shared():
+            if self._stops != stops:
+                words = "The environment was stopped before the command began. Nothing ran."
+                raise SandboxError("sandbox.unavailable", words)
             await self.start()
             assert self._place is not None, "it was started, and stopping waits for us"
-            if words := self._watch.no_room():
-                raise SandboxError("disk.full", words)
+            if full := self._watch.no_room():
+                raise SandboxError("disk.full", full)
             await asyncio.to_thread(self._check_folder, command.cwd)
             with prepared(command, self._place) as (plan, descriptors):
                 async with self._launcher.started(plan, descriptors) as started:
@@ -189,8 +199,8 @@ class Box:
         if usage.size + size > self._limits.disk or usage.entries >= self._limits.entries:
             words = f"The disk may hold {self._limits.disk:,} bytes in {self._limits.entries:,}"
             raise SandboxError("disk.full", f"{words} entries. Delete something, then try again.")
-        if words := self._watch.no_room() or "":
-            raise SandboxError("disk.full", words)
+        if full := self._watch.no_room():
+            raise SandboxError("disk.full", full)
 
 
 def _group(machine: Machine, limits: Limits) -> cgroups.Group | None:

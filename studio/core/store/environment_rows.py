@@ -105,6 +105,18 @@ def spilled(conn: sa.Connection, event: Event, at: int) -> Event:
     return replace(event, runs=tuple(runs))
 
 
+def secrets_changed(facts: Sequence[Fact]) -> list[Event]:
+    """What the journal `secrets` is told of these facts of environments."""
+    owners = [
+        fact.session_id for fact in facts if isinstance(fact.event, e.SecretSet | e.SecretRemoved)
+    ]
+    return [
+        e.EnvironmentSecretsChanged(environment_id=owner)
+        for owner in dict.fromkeys(owners)
+        if owner.startswith("env_")
+    ]
+
+
 def output(text: str) -> e.Content:
     """The output of a setup command, as `SetupRun` has it."""
     return replace(contents.of_text(text), room=OUTPUT_ROOM)

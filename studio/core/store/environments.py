@@ -55,6 +55,9 @@ UNUSED = (
     "OR s.status IN ('queued', 'running', 'held', 'waiting'))) ORDER BY used LIMIT ?"
 )
 LABELS = "SELECT key, value FROM environment_labels WHERE environment_id = ? ORDER BY key"
+WITH_SECRETS = (
+    "SELECT folded FROM environments WHERE id IN (SELECT DISTINCT owner FROM sealed) ORDER BY id"
+)
 ARTIFACT = (
     "SELECT s.owner, s.private FROM artifact_versions AS v JOIN sessions AS s "
     "ON s.id = v.session_id WHERE v.artifact_id = ? AND v.version = ?"
@@ -109,6 +112,12 @@ def coverage(conn: sa.Connection, environment: Environment) -> Coverage:
         return slots.coverage((), ())
     filled = {row.name for row in secrets.list_of(conn, environment.id)}
     return slots.coverage(declared, filled)
+
+
+def with_secrets(conn: sa.Connection) -> tuple[Environment, ...]:
+    """The environments that have secrets; of their definitions the slots alone."""
+    rows = raw.every(conn, WITH_SECRETS)
+    return tuple(codec.back(Environment, row[0]) for row in rows)
 
 
 def version(conn: sa.Connection, id: str, number: int) -> DiskVersion | None:

@@ -172,6 +172,8 @@ class Journal:
                 for journal_id, events in rule(conn)
                 for fact in self._append_other(conn, journal_id, events, at, actor)
             ]
+            changed = environment_rows.secrets_changed(made)
+            made += self._append_other(conn, "secrets", changed, at, actor)
             faults.fault("journal.after_append")
             return made
 
@@ -272,6 +274,8 @@ class Journal:
         self, conn: sa.Connection, journal_id: str, events: Sequence[Event], at: int,
         actor: str | None,
     ) -> list[Fact]:  # fmt: skip
+        if not events:
+            return []
         head, last = raw.one(conn, LAST_OTHER, (journal_id,)) or (0, 0)
         begun, at = Session(id=journal_id, seq=head, time=last), max(at, last)
         kept = [environment_rows.spilled(conn, event, at) for event in events]

@@ -13,9 +13,11 @@ from studio.core.providers.provider import Key, ProviderError
 from studio.core.rules import models
 from studio.core.rules import saved as saved_rule
 from studio.core.rules import secrets as rule_of
+from studio.core.rules.environments import slots
+from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import StudioError
 from studio.core.sealing import CannotOpen, KeyFile, Place, Ring, Sealed
-from studio.core.store import providers, secrets
+from studio.core.store import environments, providers, secrets
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.providers import ProviderRow
@@ -37,8 +39,9 @@ class Opening:
         self._seals, self.values = seals, values
         self._mark = (-1, -1)
         self._providers: dict[str, ProviderRow] = {}
+        self._environments: dict[str, Environment] = {}
+        self._of_environments: dict[str, dict[str, str]] = {}
         self._keys: dict[str, str] = {}
-        self._owned: dict[str, dict[str, str]] = {}
         self._key_problems: dict[str, str] = {}
         self._has_problems = False
         self._taken: tuple[Any, Any] | None = None
@@ -52,9 +55,12 @@ class Opening:
         mark = (self._feed.mark("secrets"), self._feed.mark("models"))
         if mark == self._mark and not self._has_problems:
             return
-        rows, saved = await self._db.read(
-            lambda conn: (secrets.all_sealed(conn), providers.list_all(conn))
-        )
+        rows, saved, owners = await self._db.read(
+            lambda conn: (
+                secrets.all_sealed(conn), providers.list_all(conn), environments.with_secrets(conn)
+            )
+        )  # fmt: skip
+        self._environments = {one.id: one for one in owners}
         self._providers = {row.saved.name: row for row in saved}
         self._open(rows)
         self._mark = mark
@@ -85,9 +91,9 @@ class Opening:
         except NotSet as wrong:
             raise _unusable(f"The model cannot be asked. {wrong}") from None
 
-    def of(self, owner: str) -> Mapping[str, str]:
-        """The opened secrets of an environment, by name, as of the last `fresh`."""
-        return self._owned.get(owner, {})
+    def of(self, environment_id: str) -> Mapping[str, str]:
+        """The opened secrets of an environment by name, as of the last `fresh`."""
+        return self._of_environments.get(environment_id, {})
 
     async def used(self, names: Iterable[str], by: str, effect_id: str | None) -> None:
         """Note that these secrets of the studio are used now, once a minute at most."""
@@ -122,21 +128,30 @@ class Opening:
     ) -> None:
         self._keys = dict(plain.get(saved_rule.OWNER, {}))
         self._key_problems = dict(problems.get(saved_rule.OWNER, {}))
+        self._of_environments = {
+            owner: dict(named) for owner, named in plain.items() if owner in self._environments
+        }
         others = [
-            (f"key of {name}" if owner == saved_rule.OWNER else name, text)
+            one
             for owner, named in plain.items()
             if owner != rule_of.STUDIO
             for name, value in named.items()
-            for text in (rule_of.parts(value) if owner != saved_rule.OWNER else (value,))
+            for one in self._masked(owner, name, value)
         ]
-        self._owned = {
-            owner: dict(named)
-            for owner, named in plain.items()
-            if owner not in (rule_of.STUDIO, saved_rule.OWNER)
-        }
         self.values.fill(
             plain.get(rule_of.STUDIO, {}), problems.get(rule_of.STUDIO, {}), others
         )  # fmt: skip
+
+    def _masked(self, owner: str, name: str, value: str) -> list[tuple[str, str]]:
+        """What is masked of a value that is not the studio's, each under its name."""
+        if owner == saved_rule.OWNER:
+            return [(f"key of {name}", value)]
+        environment = self._environments.get(owner)
+        if environment is None:
+            return [(f"{owner} {name}", value)]
+        types = {slot.name: slot.type for slot in environment.slots}
+        texts = slots.texts(types.get(name, ""), value)
+        return [(f"{name} of {environment.name}", text) for text in dict.fromkeys(texts)]
 
     def _ring(self) -> tuple[Ring | None, str]:
         """The keys, and why there are none."""

@@ -14,6 +14,7 @@ from studio.core.rules.errors import Invalid, StudioError
 from tests.core.archives import hostile
 from tests.core.disks import folders
 
+ROOT = Path(__file__).parents[3]
 LIMITS = Limits(files=3_000, bytes=8_000_000)
 
 
@@ -75,7 +76,7 @@ def test_hostile_archives_take_little_memory(tmp_path: Path):
         (tmp_path / "archives" / f"{number:03}").write_bytes(one.data)
 
     command = [sys.executable, "-c", MEASURED, tmp_path / "store", tmp_path / "archives"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert int(done.stdout) < 64  # MiB more than before

@@ -60,16 +60,18 @@ def test_there_is_something_already(disks: Disks, work: Path):
     assert folders.told(work) == before
 
 
-def test_a_folder_is_exchanged_for_what_it_was(disks: Disks, work: Path, tmp_path: Path):
+def test_a_folder_is_exchanged_for_what_it_was(
+    disks: Disks, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     digest, before = disks.keep(work).digest, folders.told(work)
     (work / "notes.txt").unlink()
     locked = work / "src" / "deep" / "locked"
     locked.mkdir(mode=0)
     for _ in range(300):  # deeper than a path may be long
-        os.chdir(locked)
+        monkeypatch.chdir(locked)
         locked = Path("a name that makes the path longer")
         locked.mkdir()
-    os.chdir(tmp_path)
+    monkeypatch.undo()
 
     disks.restore(digest, work, replace=True)
 

@@ -1,10 +1,13 @@
 """Opening: what was sealed and is replaced or removed is masked all the same."""
 
+import json
+
 import pytest
 
 from studio.core.tools.values import MOST_PAST, Values
 from studio.core.work.opening import Opening
 from tests.core.conftest import ALICE, Core
+from tests.core.environments import PLAIN, made, saved
 
 KEY, OTHER = "fake-key-0123456789abcdef", "fake-key-fedcba9876543210"
 HOUSE = {"name": "house", "kind": "chat", "base_url": "http://127.0.0.1:9/v1", "models": ["m"]}
@@ -31,6 +34,32 @@ async def test_a_providers_key_that_was_replaced_or_removed_is_still_masked(
     masked = opening.values.mask.text(f"{KEY} and {OTHER}")
 
     assert masked == "[masked: key of house] and [masked: key of house]"
+
+
+async def test_secrets_of_environments_are_opened_for_them_and_masked_part_by_part(
+    core: Core, opening: Opening
+) -> None:
+    declared = [
+        {"name": "LOGS", "type": "headers", "binding": "https://logs.example"},
+        {"name": "PEM", "type": "file", "binding": "deploy.pem"},
+    ]
+    await saved(core, PLAIN, secrets=declared)
+    id = await made(core)
+    await opening.fresh()
+    put = core.runtime.set_environment_secret
+    await put(ALICE, "desk", "LOGS", json.dumps({"X-Key": KEY, "X-Other": OTHER}))
+    await put(ALICE, "desk", "PEM", "fake-line-0123\nfake-line-4567\n")
+
+    await opening.fresh()
+    opened = opening.of(id)
+    await core.runtime.delete_environment(ALICE, id)
+    await opening.fresh()
+
+    assert opened["PEM"] == "fake-line-0123\nfake-line-4567\n"
+    assert opening.values.mask.text(f"{OTHER}, fake-line-0123\nfake-line-4567.") == (
+        "[masked: LOGS of desk], [masked: PEM of desk]."
+    )
+    assert opening.of(id) == {}
 
 
 def test_however_many_are_set_those_that_went_are_remembered() -> None:

@@ -53,6 +53,7 @@ class Environment:
     used: int = 0
     state: State = "made"
     isolation: str = ""
+    gaps: tuple[str, ...] = ()
     lost: str = ""
     setup: Setup = ""
     setup_seq: int = 0
@@ -105,7 +106,9 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
     """After something that happened in it, or to its disk."""
     match fact.event:
         case e.EnvironmentStarted() as f:
-            return replace(environment, state="running", isolation=f.isolation, lost="", used=at)
+            return replace(
+                environment, state="running", isolation=f.isolation, gaps=f.gaps, lost="", used=at
+            )
         case e.EnvironmentStopped():
             return replace(environment, state="stopped")
         case e.EnvironmentReset():

@@ -173,10 +173,12 @@ def remove_version(
 # What happens in it -------------------------------------------------------------------------------
 
 
-def note_started(environment: Environment, *, isolation: str, worker: str) -> list[e.Event]:
+def note_started(
+    environment: Environment, *, isolation: str, worker: str, gaps: tuple[str, ...] = ()
+) -> list[e.Event]:
     """It is ready for commands; again on another worker is a fact of its own."""
     alive(environment)
-    return [e.EnvironmentStarted(isolation=isolation, worker=worker)]
+    return [e.EnvironmentStarted(isolation=isolation, worker=worker, gaps=gaps)]
 
 
 def note_stopped(environment: Environment, *, by: str = "", reason: str = "") -> list[e.Event]:

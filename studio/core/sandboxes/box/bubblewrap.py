@@ -19,7 +19,7 @@ SHOWN = (
     "/etc/localtime", "/etc/mime.types",
 )  # fmt: skip
 _BESIDE_USR = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_NAMESPACES = ("user", "ipc", "pid", "uts", "net")
+NAMESPACES = ("user", "ipc", "pid", "uts", "net")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Profile:
 def arguments(box: Profile) -> list[str]:
     """The options of bubblewrap, all but the descriptors that the launcher opens."""
     # As root, without a user namespace of its own it would keep every capability.
-    found = [f"--unshare-{name}" for name in _NAMESPACES]
+    found = [f"--unshare-{name}" for name in NAMESPACES]
     found += ["--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL"]
     found += ["--uid", str(UID), "--gid", str(UID), "--hostname", "studio"]
     found += ["--die-with-parent", "--new-session", "--clearenv"]

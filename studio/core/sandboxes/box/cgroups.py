@@ -6,9 +6,11 @@ where a service manager delegated the group above (for systemd: `Delegate=yes` a
 `DelegateSubgroup=`).
 """
 
+import errno
 import itertools
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,10 +51,19 @@ class Group:
         return 0
 
     def remove(self) -> None:
-        """Remove the groups; none of their processes may be left."""
+        """Remove the groups. One that the kernel still holds is left to a later `sweep`."""
         for folder in self.folders:
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError), _busy_is_left():
                 folder.rmdir()
+
+
+@contextmanager
+def _busy_is_left() -> Iterator[None]:
+    try:
+        yield
+    except OSError as wrong:
+        if wrong.errno != errno.EBUSY:
+            raise
 
 
 def home(proc: Path = Path("/proc/self")) -> Home | None:

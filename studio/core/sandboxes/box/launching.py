@@ -78,6 +78,13 @@ class Launcher:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
 
+    @property
+    def pid(self) -> int:
+        """The process id of the launcher that runs now. LookupError: none was needed yet."""
+        if self._process is None:
+            raise LookupError("no launcher runs")
+        return self._process.pid
+
     @asynccontextmanager
     async def started(self, plan: Plan, descriptors: Sequence[int]) -> AsyncIterator[Started]:
         """Start a command; `descriptors` are copied. It is ended at the latest when this is left.

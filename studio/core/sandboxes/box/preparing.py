@@ -11,7 +11,7 @@ from studio.core.sandboxes import paths
 from studio.core.sandboxes.box import bubblewrap, cgroups
 from studio.core.sandboxes.box import limits as bounds
 from studio.core.sandboxes.box.launching import memory
-from studio.core.sandboxes.box.plan import FIRST, PROXY_PORT, Plan, mount_point
+from studio.core.sandboxes.box.plan import FIRST, PROXY_PORT, Isolation, Plan, mount_point
 from studio.core.sandboxes.box.probe import Machine
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
 
@@ -49,10 +49,13 @@ def prepared(command: Command, place: Place) -> Iterator[tuple[Plan, list[int]]]
     _check(command, place.machine)
     descriptors = list[int]()
     try:
-        if place.machine.isolation == "bubblewrap":
-            yield _boxed(command, place, descriptors), descriptors
-        else:
-            yield _bare(command, place), descriptors
+        match place.machine.isolation:
+            case "bubblewrap":
+                yield _boxed(command, place, descriptors), descriptors
+            case "landlock" | "none" as isolation:
+                yield _bare(command, place, isolation), descriptors
+            case None:
+                raise SandboxError("sandbox.unavailable", place.machine.words)
     finally:
         for item in descriptors:
             os.close(item)
@@ -73,7 +76,7 @@ def _check(command: Command, machine: Machine) -> None:
             wrong = f"{name} cannot be a variable. Letters, digits and _ make a name."
     if len(command.files) > MOST_FILES or not all(map(_FILE.fullmatch, command.files)):
         wrong = f"At most {MOST_FILES} secret files, with letters, digits, dots, _ and - in names."
-    if command.files and machine.isolation != "bubblewrap":
+    if command.files and machine.isolation in {"landlock", "none"}:
         wrong = "Secrets can be given as files only where bubblewrap works. Use variables."
     if wrong is not None:
         raise SandboxError("sandbox.unsupported", wrong)
@@ -118,13 +121,12 @@ def _boxed(command: Command, place: Place, descriptors: list[int]) -> Plan:
     )  # fmt: skip
 
 
-def _bare(command: Command, place: Place) -> Plan:
+def _bare(command: Command, place: Place, isolation: Isolation) -> Plan:
     """Without namespaces: held by Landlock, or by nothing."""
     machine, disk = place.machine, _shown_disk(place)
-    is_held = machine.isolation == "landlock"
-    closed = machine.filter_closed if is_held else None
+    closed = machine.filter_closed if isolation == "landlock" else None
     return Plan(
-        isolation=machine.isolation, program=bounds.shell(command.line, None),
+        isolation=isolation, program=bounds.shell(command.line, None),
         disk=str(place.disk), is_moved=machine.is_moved,
         cwd="/".join([disk, *paths.parts(command.cwd)]),
         variables={**_variables(command, disk, with_egress=False), "TMPDIR": disk},

@@ -7,11 +7,12 @@ all while the whole file system has not lost enough to matter.
 import asyncio
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studio.core.sandboxes import paths
-from studio.core.sandboxes.contract import Limits
+from studio.core.sandboxes.contract import Limits, SandboxError
+from studio.core.sandboxes.gate import whole
 from studio.core.sandboxes.trees import MOST_DEPTH, tree
 
 SHORTEST = 0.1  # seconds between two looks
@@ -61,6 +62,13 @@ class Watch:
         """What was found last."""
         return self._last
 
+    def wrote(self, size: int) -> None:
+        """A file was written meanwhile: count it until the next look, also if it replaced one."""
+        if self._last is not None:
+            self._last = replace(
+                self._last, size=self._last.size + size, entries=self._last.entries + 1
+            )
+
     def no_room(self) -> str | None:
         """Why nothing may be started or written now: the file system below is almost full."""
         free, _ = _room(self._root)
@@ -76,7 +84,7 @@ class Watch:
         async with self._lock:
             self._room = _room(self._root)
             began = time.monotonic()
-            self._last = await asyncio.to_thread(measured, self._root, self._limits.entries)
+            self._last = await whole(measured, self._root, self._limits.entries)
             self._looked = time.monotonic()
             self.period = max(SHORTEST, SHARE * (self._looked - began))
             return self._last
@@ -117,5 +125,9 @@ class Watch:
 
 def _room(root: Path) -> tuple[int, int]:
     """Free bytes and inodes of the file system below a folder."""
-    found = os.statvfs(root)
+    try:
+        found = os.statvfs(root)
+    except OSError as wrong:
+        words = f"The disk of this environment is not there: {wrong.strerror}. Tell an operator."
+        raise SandboxError("sandbox.unavailable", words) from None
     return found.f_bavail * found.f_frsize, found.f_favail

@@ -25,8 +25,8 @@ MOST_NAMED = 50
 class ManifestPlan:
     """What saving a manifest does, or would do. `version` is the one it makes, or keeps.
 
-    `current` is the version that it was held against, 0 when there was none. `behind` are environments that are made from an earlier version and stay so, at most 50 of
-    `behind_count`.
+    `current` is the version that it was held against, 0 when there was none. `behind` are
+    environments that are made from an earlier version and stay so, at most 50 of `behind_count`.
     """
 
     name: str
@@ -124,8 +124,9 @@ def _plan(conn: sa.Connection, parsed: Manifest, expect: int | None) -> Manifest
     made = environments.of_manifest(conn, parsed.name)
     behind = [name for name, of in made if of < version]
     return ManifestPlan(
-        name=parsed.name, version=version, current=kept.version if kept else 0, creates=not same, changes=tuple(changes),
-        warnings=parsed.warnings, behind=tuple(behind[:MOST_NAMED]), behind_count=len(behind),
+        name=parsed.name, version=version, current=kept.version if kept else 0,
+        creates=not same, changes=tuple(changes), warnings=parsed.warnings,
+        behind=tuple(behind[:MOST_NAMED]), behind_count=len(behind),
         digest=parsed.digest,
     )  # fmt: skip
 

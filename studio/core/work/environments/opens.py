@@ -1,74 +1,67 @@
 """Opens the sandbox that a definition asks for, with what this machine gives."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from studio.core.clock import Clock
-from studio.core.network.resolver import Rules
 from studio.core.rules.environments.environment import Environment
-from studio.core.sandboxes.box import probe
-from studio.core.sandboxes.box.launching import Launcher
-from studio.core.sandboxes.box.probe import Machine
-from studio.core.sandboxes.contract import Limits, SandboxError
-from studio.core.sandboxes.egress.allowing import AllowList
-from studio.core.sandboxes.egress.proxy import Egress
-from studio.core.sandboxes.sandbox import Box
+from studio.core.sandboxes.contract import Kind, Limits, SandboxError
+from studio.core.sandboxes.opening import Opener, Spec
+from studio.core.tools.values import NotSet, Values
 from studio.core.work.environments.places import Opened, Told
 
 MIB = 1024**2
-ACCEPTED = {"sandbox": ("bubblewrap",), "reduced": ("bubblewrap", "landlock")}
+PIN = "image"  # the file in an environment's folder that says what its image meant at first
 
 
 class Opens:
-    """What `Places` opens sandboxes with. `rules` are the studio's own for reaching hosts."""
+    """What `Places` opens sandboxes with. `values` opens what a manifest names."""
 
-    def __init__(self, *, rules: Rules, clock: Clock, machine: Machine | None = None) -> None:
-        self._rules, self._clock, self._machine = rules, clock, machine
-        self._launcher = Launcher()
-        self._probing = asyncio.Lock()
+    def __init__(self, opener: Opener, values: Values) -> None:
+        self._opener, self._values = opener, values
 
     async def __call__(self, environment: Environment, folder: Path, told: Told) -> Opened:
         """The sandbox; SandboxError says why there is none here."""
-        return await self._box(environment.definition, folder, told)
+        spec = _spec(environment, folder, self._token(environment.definition))
+        opened = await self._opener.open(spec, told, lambda pin: _keep(folder / PIN, pin))
+        isolation = environment.kind
+        if environment.kind == "sandbox":
+            isolation = (await self._opener.machine()).isolation or "none"
+        return Opened(
+            sandbox=opened.sandbox, isolation=isolation,
+            gaps=lambda: tuple(f"{gap.title}: {gap.words}" for gap in opened.gaps()),
+        )  # fmt: skip
 
     async def close(self) -> None:
         """End every process that was started."""
-        await self._launcher.close()
+        await self._opener.aclose()
 
-    async def _box(self, definition: Mapping[str, Any], folder: Path, told: Told) -> Opened:
-        machine = await self._probed()
-        asked = str(definition.get("isolation", "sandbox"))
-        if machine.isolation not in ACCEPTED.get(asked, (machine.isolation,)):
-            raise SandboxError(
-                "sandbox.unavailable",
-                f"This machine cannot hold commands as the environment asks. {machine.words} "
-                "Install bubblewrap, or let the environment's manifest accept less isolation by "
-                "name.",
-            )
-        found = tuple(machine.gaps.values())
-        if definition.get("refuse_on_gaps") and found:
-            raise SandboxError(
-                "sandbox.unavailable",
-                f"The environment refuses to run with hardening gaps: {' '.join(found)}",
-            )
-        allow = AllowList.of(
-            (entry["host"], entry["ports"])
-            for entry in definition.get("network", {}).get("allow", ())
-        )
-        serve = Egress(allow, self._rules, told, self._clock.now).serve if allow else None
-        box = Box(
-            folder / "disk", machine=machine, launcher=self._launcher, limits=_limits(definition),
-            serve=serve,
-        )  # fmt: skip
-        return Opened(sandbox=box, isolation=machine.isolation, gaps=found)
+    def _token(self, definition: Mapping[str, Any]) -> str:
+        given = definition.get("token")
+        if given is None:
+            return ""
+        try:
+            return self._values.opened(given)
+        except NotSet as wrong:
+            words = f"The sandbox service cannot be asked. {wrong}"
+            raise SandboxError("sandbox.unavailable", words) from None
 
-    async def _probed(self) -> Machine:
-        async with self._probing:
-            if self._machine is None:
-                self._machine = await asyncio.to_thread(probe.probe)
-            return self._machine
+
+def _keep(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def _spec(environment: Environment, folder: Path, token: str) -> Spec:
+    definition, pin = environment.definition, folder / PIN
+    allow = definition.get("network", {}).get("allow", ())
+    return Spec(
+        kind=cast("Kind", environment.kind), identity=environment.id, folder=folder, limits=_limits(definition),
+        places=tuple((entry["host"], tuple(entry["ports"])) for entry in allow),
+        image=definition.get("image", ""), pin=pin.read_text() if pin.exists() else "",
+        url=definition.get("url", ""), token=token,
+        isolation=definition.get("isolation", "sandbox"),
+        refuse_on_gaps=bool(definition.get("refuse_on_gaps")),
+    )  # fmt: skip
 
 
 def _limits(definition: Mapping[str, Any]) -> Limits:

@@ -6,9 +6,7 @@ died is taken up by the next one, and what it had made by then is only found aga
 
 import asyncio
 import logging
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from studio.core.faults import fault
@@ -159,14 +157,16 @@ class Operations:
         size = await db.read(lambda conn: files.size(conn, hash))
         if size is None:
             raise Gone("The archive waited too long and is not here any more. Send it again.")
-        with tempfile.TemporaryDirectory(prefix="import-", dir=self.places.folder) as folder:
-            archive = Path(folder) / "archive"
+        archive = place.folder / "archive"  # one at a time: its lock is held
+        try:
             with archive.open("wb") as file:
                 async for piece in files.stream(db, hash, 0, size):
                     await asyncio.to_thread(file.write, piece)
             return await keeping.take_in(
                 self.places, place, archive, name=operation.archive_name, by=operation.by
             )
+        finally:
+            archive.unlink(missing_ok=True)
 
 
 def _is_open(conn: Any, operation: Operation) -> bool:

@@ -40,11 +40,14 @@ Told = Callable[[Tried], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A sandbox, the isolation that this machine gives it, and what that does not keep."""
+    """A sandbox, the isolation that this machine gives it, and what that does not keep.
+
+    Some gaps are known only once it was started.
+    """
 
     sandbox: Sandbox
     isolation: str
-    gaps: tuple[str, ...] = ()
+    gaps: Callable[[], tuple[str, ...]] = tuple
 
 
 class Open(Protocol):
@@ -147,14 +150,14 @@ class Places:
             return
         await place.sandbox.start()
         place.is_started = True
-        await self.record(
-            place.id,
-            lambda conn, found: (
-                records.note_started(found, isolation=place.opened.isolation, worker=self.worker)
-                if found.state != "running" or found.isolation != place.opened.isolation
-                else []
-            ),
-        )
+        isolation, gaps = place.opened.isolation, place.opened.gaps()
+
+        def rule(conn: Any, found: Environment) -> list[e.Event]:
+            if (found.state, found.isolation, found.gaps) == ("running", isolation, gaps):
+                return []
+            return records.note_started(found, isolation=isolation, gaps=gaps, worker=self.worker)
+
+        await self.record(place.id, rule)
 
     async def stop(self, place: Place, *, by: str = "", reason: str = "") -> None:
         """End what runs in it and let go of it; the next use opens it anew."""

@@ -48,11 +48,10 @@ async def test_who_waits_gets_it_when_the_others_are_done(tmp_path: Path) -> Non
         async with locks.alone("env_a", within=None):
             order.append("changed")
 
-    async with asyncio.TaskGroup() as group:
-        async with locks.working("env_a"):
-            group.create_task(change())
-            await asyncio.sleep(0)
-            order.append("worked")
+    async with asyncio.TaskGroup() as group, locks.working("env_a"):
+        group.create_task(change())
+        await asyncio.sleep(0)
+        order.append("worked")
     assert order == ["worked", "changed"]
 
 

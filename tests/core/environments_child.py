@@ -1,0 +1,119 @@
+"""A studio in a process of its own that works in an environment until told; killed where asked.
+
+`python -m tests.core.environments_child FOLDER URL ACT` makes what is not there yet, waits until
+all of it is done, and prints what became of it. Started again it goes on where it was killed.
+"""
+
+import asyncio
+import io
+import json
+import sys
+import tarfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from studio import app
+from studio.core.rules import events as e
+from studio.core.rules.access import Person
+from studio.core.rules.session import Session
+from studio.core.store import facts as journals
+from studio.core.store import operations
+from studio.core.store.operations import Operation
+from studio.settings import Settings
+
+ADMIN = Person(id="tests", role="admin", via="key")
+AGENT = {
+    "name": "helper", "instructions": "Help.",
+    "model": {"provider": "scripted", "name": "scripted"},
+}  # fmt: skip
+DEFINITION = {"setup": [{"run": "echo made >> setup.txt"}]}
+RUNS = 'call shell {"command": "echo ran >> ran.txt"}'
+
+
+async def main(folder: Path, url: str, act: str) -> None:
+    environ = {"STUDIO_DATA": str(folder), "STUDIO_DATABASE_URL": url, "HOME": str(folder)}
+    settings = Settings.from_env({**environ, "STUDIO_FAULT": sys.argv[4]})
+    app.migrate(settings)
+    async with app.parts(settings) as built, asyncio.TaskGroup() as group:
+        worker = app.worker(built)
+        working = group.create_task(worker.run())
+        try:
+            print(json.dumps(await _play(built, act)), flush=True)  # noqa: T201
+        finally:
+            working.cancel()
+    await worker.close()
+
+
+async def _play(built: app.Parts, act: str) -> dict[str, Any]:
+    runtime = built.runtime
+    await runtime.save_agent(ADMIN, AGENT)
+    await runtime.save_policy(ADMIN, [{"effect": "allow"}], expect=None)
+    id = (await runtime.make_environment(ADMIN, "lab", definition=DEFINITION)).id
+    done = await runtime.start_session(
+        ADMIN, agent="helper", message=RUNS, environment=id, key="first"
+    )
+    session = await _over(built, done.session_id)
+    if not await built.db.read(lambda conn: operations.newest(conn, id)):
+        await _ask(built, id, act)
+    ended = await _ended(built, id)
+    facts = await built.db.read(lambda conn: journals.facts(conn, id, after=0, limit=1_000))
+    assert session.turn is not None
+    return {
+        "id": id,
+        "types": [fact.event.TYPE for fact in facts],
+        "kept": [
+            (f.event.version, f.event.digest, f.event.reason)
+            for f in facts if isinstance(f.event, e.DiskKept)
+        ],
+        "operations": [(one.act, one.state, one.message) for one in ended],
+        "turn": session.turn.status,
+        "calls": [call.state for call in session.turn.calls.values()],
+    }  # fmt: skip
+
+
+async def _ask(built: app.Parts, id: str, act: str) -> None:
+    runtime = built.runtime
+    if act == "restore":
+        await runtime.restore_disk(ADMIN, id, 1)
+    elif act == "keep":
+        await runtime.keep_disk(ADMIN, id, note="by hand")
+    elif act == "reset":
+        await runtime.reset_environment(ADMIN, id)
+    else:
+        await runtime.import_disk(ADMIN, id, name="a.tar", chunks=_archive())
+
+
+async def _archive() -> AsyncIterator[bytes]:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        for number in range(20):
+            info = tarfile.TarInfo(f"brought/{number}.txt")
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"x"))
+    yield data.getvalue()
+
+
+async def _over(built: app.Parts, session_id: str) -> Session:
+    """The session once its turn is over."""
+    async with asyncio.timeout(60), built.feed.subscribe() as growth:
+        while True:
+            session = await built.journal.session(session_id)
+            assert session is not None
+            if session.turn is not None and session.turn.is_over:
+                return session
+            await growth.get()
+
+
+async def _ended(built: app.Parts, id: str) -> tuple[Operation, ...]:
+    """What was asked of the disk, once all of it has ended."""
+    async with asyncio.timeout(60), built.feed.subscribe() as growth:
+        while True:
+            found = await built.db.read(lambda conn: operations.newest(conn, id))
+            if found and all(one.ended for one in found):
+                return found
+            await growth.get()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
