@@ -3,6 +3,7 @@
 from studio.cli import (
     agents,
     approvals,
+    disks,
     environment_manifests,
     environments,
     keys,
@@ -27,4 +28,5 @@ COMMANDS: tuple[Command, ...] = (
     *models.COMMANDS,
     *environment_manifests.COMMANDS,
     *environments.COMMANDS,
+    *disks.COMMANDS,
 )
