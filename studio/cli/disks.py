@@ -205,6 +205,6 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         group="disks", name="import", says="put what an archive holds in the disk's place",
         example="studio disks import team/desk site.tar.gz", run=take_in,
-        arguments=(ENVIRONMENT, argument("archive", metavar="FILE", help="tar, tar.gz or tar.zst, zip")),
+        arguments=(ENVIRONMENT, argument("archive", metavar="FILE", help="tar.gz, tar.zst, zip…")),
     ),
 )  # fmt: skip
