@@ -93,10 +93,10 @@ def download(context: Context) -> None:
             pieces = studio.disks.content(id, given.version, unquote_to_bytes(given.path))
         else:
             pieces = studio.disks.archive(id, given.version, given.form)
+        place = Path(given.to or _called(given))
         if given.to == "-":
             size = _write(sys.stdout.buffer, pieces)
         else:
-            place = Path(given.to or _called(given))
             try:
                 with place.open("xb") as file:
                     size = _write(file, pieces)

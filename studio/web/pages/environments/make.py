@@ -59,8 +59,8 @@ async def create(request: Request) -> Response:
         made = await runtime(request).make_environment(
             person(request), given.name.strip(),
             manifest=None if is_written else given.manifest or None,
-            definition=_definition(given.definition) if is_written else None, labels=labels.read(given.labels),
-            owner=given.owner.strip() or None,
+            definition=_definition(given.definition) if is_written else None,
+            labels=labels.read(given.labels), owner=given.owner.strip() or None,
         )  # fmt: skip
     except StudioError as refusal:
         return await _form(request, given, refusal)
