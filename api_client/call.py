@@ -1,13 +1,14 @@
 """A call as a value: a request to send and the type of what comes back. It does nothing itself."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 T = TypeVar("T")
 Json = Any
+Content = bytes | Iterable[bytes] | AsyncIterable[bytes]  # the last for what is awaited
 
 
 class Absent:
@@ -26,7 +27,7 @@ class Call(Generic[T]):
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Json = ABSENT
-    content: bytes | None = None  # sent as it is, of the kind `media`, instead of a body
+    content: Content | None = None  # sent as it is, of the kind `media`, instead of a body
     media: str = ""
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypedDict, TypeVar
 
 import httpx
 
-from api_client import resources, wire
+from api_client import operating, resources, wire
 from api_client.call import Call, Listing
 from api_client.errors import StudioError
 from api_client.follow import QUIET_SECONDS, Following
@@ -45,6 +45,7 @@ class Client:
         self.policy = resources.Policy(self)
         self.keys = resources.Keys(self)
         self.environments = resources.Environments(self)
+        self.disks = operating.Disks(self)
         self.environment_manifests = resources.EnvironmentManifests(self)
         self.usage = resources.Usage(self)
         self.models = resources.Models(self)
@@ -158,6 +159,7 @@ class AsyncClient:
         self.policy = resources.AsyncPolicy(self)
         self.keys = resources.AsyncKeys(self)
         self.environments = resources.AsyncEnvironments(self)
+        self.disks = operating.AsyncDisks(self)
         self.environment_manifests = resources.AsyncEnvironmentManifests(self)
         self.usage = resources.AsyncUsage(self)
         self.models = resources.AsyncModels(self)

@@ -2,6 +2,8 @@
 
     StudioError
       NotReached      no answer came: the server is down, or the network is
+      OperationFailed what was asked of a disk was tried, and nothing changed
+      NotDone         it is not over yet, and you would wait no longer
       ApiError        an answer came, and it was no
         Unknown  401   Denied 403   NotFound 404   Refused 409   Gone 410   TooLarge 413
         Invalid  400 422            TooMany  429   Unavailable 502 503 504
@@ -24,6 +26,23 @@ class NotReached(StudioError):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class OperationFailed(StudioError):
+    """What was asked of a disk failed, and nothing changed; `code` and `message` say why."""
+
+    def __init__(self, message: str, *, code: str, operation: str) -> None:
+        super().__init__(message)
+        self.message, self.code, self.operation = message, code, operation
+
+
+class NotDone(StudioError):
+    """An operation is not over within the time that was given; it goes on all the same."""
+
+    def __init__(self, operation: str, seconds: float) -> None:
+        self.message = f"The operation {operation} is not over after {seconds:g} s; it goes on."
+        super().__init__(self.message)
+        self.operation = operation
 
 
 class ApiError(StudioError):

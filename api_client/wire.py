@@ -23,7 +23,7 @@ def request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Re
         headers["Content-Type"] = "application/json"
         content = encoded(call.body)
     return http.build_request(
-        call.method, call.path, params=dict(call.query), headers=headers, content=content
+        call.method, call.path, params=dict(call.query) or None, headers=headers, content=content
     )
 
 

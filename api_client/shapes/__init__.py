@@ -33,6 +33,16 @@ from api_client.shapes.artifacts import (
     Upload,
 )
 from api_client.shapes.calls import CallRow, Calls, Content
+from api_client.shapes.disks import (
+    DiskChange,
+    DiskDiff,
+    DiskEntry,
+    DiskFolder,
+    DiskTextDiff,
+    Operation,
+    OperationAsked,
+    Operations,
+)
 from api_client.shapes.environment_manifests import (
     EnvironmentFile,
     EnvironmentManifest,
@@ -121,6 +131,11 @@ __all__ = [
     "DiffSection",
     "DiffThing",
     "DiffVerdict",
+    "DiskChange",
+    "DiskDiff",
+    "DiskEntry",
+    "DiskFolder",
+    "DiskTextDiff",
     "DiskVersion",
     "DiskVersions",
     "EgressTries",
@@ -155,6 +170,9 @@ __all__ = [
     "MadeKey",
     "ManifestPlan",
     "Models",
+    "Operation",
+    "OperationAsked",
+    "Operations",
     "Plan",
     "Plans",
     "Plugin",

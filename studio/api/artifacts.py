@@ -1,28 +1,20 @@
 """Artifacts: send a file for a message, keep one with a session, list, read and take them away."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
-from starlette.datastructures import UploadFile
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
 from studio.api import answers as a
 from studio.api import bodies as b
-from studio.api import wire
 from studio.api.endpoint import Answer, Ask, Endpoint
 from studio.api.errors import HEADERS, Problem
+from studio.api.sent import sent
 from studio.core.rules import media, ranges
-from studio.core.rules.errors import Invalid
-
-CHUNK = 256 * 1024
-Sent = tuple[str, str, AsyncIterator[bytes]]
 
 
 async def upload(ask: Ask[b.UploadQuery, b.NoBody]) -> Answer:
     """Send a file for a message."""
-    async with _sent(ask) as (name, kind, chunks):
+    async with sent(ask, ask.runtime.limits.upload_bytes) as (name, kind, chunks):
         done = await ask.runtime.upload(ask.person, name=name, media=kind, chunks=chunks)
     found = done.found
     told = a.Upload(id=done.id, name=done.name, media=found.media, size=found.size, hash=found.hash)
@@ -31,7 +23,7 @@ async def upload(ask: Ask[b.UploadQuery, b.NoBody]) -> Answer:
 
 async def save(ask: Ask[b.ArtifactQuery, b.NoBody]) -> Answer:
     """Keep a file with a session."""
-    async with _sent(ask) as (name, kind, chunks):
+    async with sent(ask, ask.runtime.limits.upload_bytes) as (name, kind, chunks):
         done = await ask.runtime.save_artifact(
             ask.person, ask.part("id"), name=name, media=kind, chunks=chunks,
             artifact_id=ask.query.artifact, key=ask.key,
@@ -77,35 +69,6 @@ async def download(ask: Ask[b.VersionQuery, b.NoBody]) -> Response:
     status = 206 if span.partial else 200
     kind = media.bare(shown.media) or media.UNKNOWN  # once kept as what was declared, whatever
     return StreamingResponse(chunks, status, media_type=kind, headers=headers)
-
-
-@asynccontextmanager
-async def _sent(ask: Ask[Any, Any]) -> AsyncIterator[Sent]:
-    """The file of a request: its body as it is, or the field `file` of a multipart form.
-
-    A form is kept on disk before any of it is looked at, so the whole body has its bound here.
-    """
-    kind = ask.request.headers.get("content-type", "")
-    most = ask.runtime.limits.upload_bytes + wire.FORM_BYTES
-    request = wire.bounded(ask.request, most, wire.FILE_SECONDS)
-    try:
-        if kind.startswith("multipart/form-data"):
-            async with request.form(max_files=1, max_fields=10) as form:
-                item = form.get("file")
-                if not isinstance(item, UploadFile):
-                    words = "Send the file as the field `file`."
-                    raise Invalid(words, code="file.missing", fields={"file": words})
-                name = ask.query.name or item.filename or "file"
-                yield name, item.content_type or "", _chunks(item)
-        else:
-            yield ask.query.name or "file", kind, request.stream()
-    except ClientDisconnect:
-        raise Problem(400, "body.cut", "The connection ended before the body did.") from None
-
-
-async def _chunks(item: UploadFile) -> AsyncIterator[bytes]:
-    while chunk := await item.read(CHUNK):
-        yield chunk
 
 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from studio.api.bodies import Cursor, Limit
-from studio.api.shapes import JSON, Count, Name, Natural, Positive, Short, Text
+from studio.api.shapes import JSON, Count, Name, Natural, Positive, Short, Text, Whole
 
 Labels = Annotated[dict[str, JSON], "At most 64: key to text, without commas."]
 ONE_LABEL = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}=[^\u0000\n\r\t,]*"
@@ -82,6 +82,77 @@ class DiskVersionsQuery:
     removed: Annotated[bool, "Also those that were removed."] = False
     limit: Limit = 50
     cursor: Cursor | None = None
+
+
+Path = Annotated[str, Text(high=12_288, lines=True), "Percent-encoded, whatever bytes it has."]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewDiskVersion:
+    """What to say of a version that is kept."""
+
+    note: Annotated[str, Text(high=4_000, lines=True)] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRestore:
+    """Which version the disk is to be as."""
+
+    version: Positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportQuery:
+    """What the archive is called."""
+
+    name: Short = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesQuery:
+    """Which folder of a version, and from where on."""
+
+    path: Path = ""
+    after: Annotated[Path, "The `next` of the page before."] = ""
+    limit: Annotated[int, Whole(low=1, high=1_000)] = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathQuery:
+    """Which file of a version."""
+
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffQuery:
+    """Which two versions."""
+
+    before: Positive
+    after: Positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextDiffQuery:
+    """Which file of which two versions."""
+
+    before: Positive
+    after: Positive
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveQuery:
+    """As what a version is packed."""
+
+    form: Literal["tar.zst", "zip"] = "tar.zst"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationsQuery:
+    """How many of the newest."""
+
+    limit: Annotated[int, Whole(low=1, high=100)] = 20
 
 
 @dataclass(frozen=True, kw_only=True)

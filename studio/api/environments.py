@@ -8,10 +8,10 @@ from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import environment_bodies as eb
 from studio.api import stream
+from studio.api.disks import version_of
 from studio.api.endpoint import Answer, Ask, Endpoint, Link, wants_stream
 from studio.core.projections.environments import EnvironmentRow, EnvironmentView
 from studio.core.rules.environments import names
-from studio.core.rules.errors import NotFound
 
 
 async def index(ask: Ask[eb.EnvironmentsQuery, b.NoBody]) -> a.Environments:
@@ -95,10 +95,7 @@ async def versions(ask: Ask[eb.DiskVersionsQuery, b.NoBody]) -> a.DiskVersions:
 
 async def remove_version(ask: Ask[b.NoQuery, b.NoBody]) -> None:
     """Remove a version of its disk."""
-    text = ask.part("version")
-    if not text.isascii() or not text.isdecimal() or len(text) > 15:
-        raise NotFound("The disk has no such version.", code="disk.not_found")
-    await ask.runtime.remove_disk_version(ask.person, ask.part("id"), int(text))
+    await ask.runtime.remove_disk_version(ask.person, ask.part("id"), version_of(ask))
 
 
 async def egress(ask: Ask[eb.EgressQuery, b.NoBody]) -> a.EgressTries:
@@ -143,7 +140,7 @@ def _detail(view: EnvironmentView) -> a.EnvironmentDetail:
 
 OF_ONE = (
     "show_environment", "list_environment_secrets", "list_disk_versions", "list_egress",
-    "list_environment_events",
+    "list_environment_events", "list_operations",
 )  # fmt: skip
 
 

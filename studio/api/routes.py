@@ -17,6 +17,7 @@ from studio.api import (
     agents,
     approvals,
     artifacts,
+    disks,
     endpoint,
     environment_manifests,
     environments,
@@ -54,6 +55,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *models.ENDPOINTS,
     *environment_manifests.ENDPOINTS,
     *environments.ENDPOINTS,
+    *disks.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

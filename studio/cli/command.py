@@ -49,6 +49,7 @@ GROUPS = {
     "plugins": "install, update, read and remove plugins",
     "models": "save providers of models, and try them",
     "environments": "save manifests; make, fork and delete environments",
+    "disks": "keep, list, compare, restore and take away versions of disks",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

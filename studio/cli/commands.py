@@ -4,6 +4,7 @@ from studio.cli import (
     agents,
     approvals,
     artifacts,
+    disks,
     environment_manifests,
     environments,
     keys,
@@ -29,4 +30,5 @@ COMMANDS: tuple[Command, ...] = (
     *models.COMMANDS,
     *environment_manifests.COMMANDS,
     *environments.COMMANDS,
+    *disks.COMMANDS,
 )

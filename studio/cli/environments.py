@@ -34,7 +34,7 @@ def index(context: Context) -> None:
 def show(context: Context) -> None:
     """Show one environment."""
     with context.client() as studio:
-        detail = studio.environments.show(_id(studio, context.given.environment))
+        detail = studio.environments.show(id_of(studio, context.given.environment))
         slots = studio.environments.secrets(detail["environment"]["id"])["items"]
         versions = list(studio.environments.versions(detail["environment"]["id"]))
     if context.as_json:
@@ -79,7 +79,7 @@ def fork(context: Context) -> None:
     given = context.given
     with context.client() as studio:
         plan = studio.environments.fork(
-            _id(studio, given.environment), given.name, manifest=given.manifest,
+            id_of(studio, given.environment), given.name, manifest=given.manifest,
             version=given.version, secrets=given.secret, labels=_labels(given.label),
             dry_run=given.dry_run,
         )  # fmt: skip
@@ -92,7 +92,7 @@ def fork(context: Context) -> None:
 def delete(context: Context) -> None:
     """Delete an environment with its disk and secrets."""
     with context.client() as studio:
-        studio.environments.delete(_id(studio, context.given.environment))
+        studio.environments.delete(id_of(studio, context.given.environment))
     if context.as_json:
         context.terminal.json({"deleted": context.given.environment})
     else:
@@ -108,7 +108,7 @@ def secret(context: Context) -> None:
     value = value_given(given.name) if given.action == "set" else ""
     done: Any
     with context.client() as studio:
-        id = _id(studio, given.environment)
+        id = id_of(studio, given.environment)
         if given.action == "set":
             done = studio.environments.set_secret(id, given.name, value)
             words = f"{given.name} is set, version {done['version']}."
@@ -124,7 +124,7 @@ def secret(context: Context) -> None:
         context.terminal.say(words)
 
 
-def _id(studio: Client, word: str) -> str:
+def id_of(studio: Client, word: str) -> str:
     """The id of an environment; a name with . or / in it cannot stand in a path."""
     if word.startswith("env_") or not set("./") & set(word):
         return word

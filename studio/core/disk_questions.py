@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from studio.core.projections import environments as views
 from studio.core.projections import operations as asked
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from studio.core.disks.browsing import Entry, Listing, Look
     from studio.core.disks.differences import Change, TextDiff
     from studio.core.disks.disks import Disks
+
+    DiskEntry: TypeAlias = Entry
+    DiskChange: TypeAlias = Change
+    DiskTextDiff: TypeAlias = TextDiff
 
 T = TypeVar("T")
 MOST_CHANGES = 2_000
@@ -43,7 +48,7 @@ class DiskFile:
     """A file of a kept version: what it is, and some of its bytes from `offset` on."""
 
     version: DiskVersion
-    entry: "Entry"
+    entry: "DiskEntry"
     look: "Look"
     data: bytes
     offset: int
@@ -55,7 +60,7 @@ class DiskDiff:
 
     before: DiskVersion
     after: DiskVersion
-    changes: tuple["Change", ...]
+    changes: tuple["DiskChange", ...]
     counts: dict[str, int]
     more: bool
 
@@ -113,7 +118,7 @@ class DiskQuestions(EnvironmentQuestions):
 
     async def disk_text_diff(
         self, person: Person, environment: str, before: int, after: int, path: str
-    ) -> "TextDiff":
+    ) -> "DiskTextDiff":
         """How one file differs between two versions, line by line, as far as it is text."""
         old = await self._version(person, environment, before)
         new = await self._version(person, environment, after)
@@ -126,9 +131,14 @@ class DiskQuestions(EnvironmentQuestions):
     async def disk_archive(
         self, person: Person, environment: str, version: int, form: Literal["tar.zst", "zip"]
     ) -> AsyncIterator[bytes]:
-        """A version as an archive, as it is packed."""
+        """A version as an archive, as it is packed; Invalid when a zip cannot tell a name."""
         found = await self._version(person, environment, version)
-        return _apace(await self._ask(lambda: self._disks.export(found.digest, form)))
+
+        def begun() -> Iterator[bytes]:
+            pieces = self._disks.export(found.digest, form)
+            return chain([next(pieces)], pieces)  # whatever is refused, is so before it is sent
+
+        return _apace(await self._ask(begun))
 
     async def operation(self, person: Person, operation_id: str) -> OperationRow:
         """Something that was asked of a disk, and how it stands."""
@@ -168,7 +178,7 @@ def _hash(disks: "Disks", version: DiskVersion, path: str) -> str | None:
 
 
 def _diff(disks: "Disks", old: DiskVersion, new: DiskVersion) -> DiskDiff:
-    kept, counts = list["Change"](), dict[str, int]()
+    kept, counts = list["DiskChange"](), dict[str, int]()
     for change in disks.diff(old.digest, new.digest):
         counts[change.what] = counts.get(change.what, 0) + 1
         if len(kept) < MOST_CHANGES:
@@ -180,6 +190,7 @@ def _diff(disks: "Disks", old: DiskVersion, new: DiskVersion) -> DiskDiff:
 
 
 async def _apace(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """An iterator that blocks, asked beside the loop."""
-    while piece := await asyncio.to_thread(next, pieces, b""):
-        yield piece
+    """An iterator that blocks, asked beside the loop. A piece may be empty; the end is None."""
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        if piece:
+            yield piece

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -51,6 +51,8 @@ from studio.core.projections.agents import (
 from studio.core.projections.artifacts import ArtifactRow, ArtifactView, VersionView
 from studio.core.projections.calls import CallRow
 from studio.core.projections.cards import Card, Decision
+from studio.core.projections.disk_versions import DiskVersionRow
+from studio.core.projections.environments import EnvironmentView
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
@@ -75,6 +77,11 @@ from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
 from studio.core.store import files
 
+if TYPE_CHECKING:  # what only types say; its libraries are loaded when a disk is looked into
+    from studio.core.disk_questions import DiskChange as DiskChange
+    from studio.core.disk_questions import DiskEntry as DiskEntry
+    from studio.core.disk_questions import DiskTextDiff as DiskTextDiff
+
 __all__ = [
     "AgentBrief",
     "AgentDiff",
@@ -89,6 +96,8 @@ __all__ = [
     "DiskDiff",
     "DiskFile",
     "DiskFolder",
+    "DiskVersionRow",
+    "EnvironmentView",
     "EventRow",
     "FileView",
     "Follow",
@@ -202,7 +211,7 @@ class Reader(DiskQuestions):
 
         `needs`: held, questions, uncertain, or any of the three ("any"). Each word of `q` is in
         the session's title, agent, owner, tools or last failure, or begins its id. `plugin`: it
-        called something of that plugin. `environment`: the id of that it works in.
+        called something of that plugin. `environment` is the id of the one it works in.
         """
         patience = self._patience()
         return await self._read(

@@ -4,7 +4,13 @@ from studio.core.store.uploads import Upload
 from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.artifacts import ArtifactVerbs, SavedArtifact
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
-from studio.core.verbs.environments import EnvironmentVerbs, ForkPlan, Made, ManifestPlan
+from studio.core.verbs.environments import (
+    ARCHIVE_BYTES,
+    EnvironmentVerbs,
+    ForkPlan,
+    Made,
+    ManifestPlan,
+)
 from studio.core.verbs.models import ModelVerbs
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
@@ -14,6 +20,7 @@ from studio.core.verbs.servers import ServerVerbs
 from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
 
 __all__ = [
+    "ARCHIVE_BYTES",
     "MISSING",
     "Decided",
     "ForkPlan",

@@ -27,7 +27,7 @@ from studio.settings import Settings
 
 HERE = Path(__file__).parent
 AGENT = "release-assistant"
-SITE, LABELS = "demo/site", {"demo": "site"}
+SITE, LABELS = "demo-site", {"demo": "site"}
 SETTING = "DEMO_TOKEN"
 LARGEST = 64 * 1024
 SHOWN = 20

@@ -133,6 +133,11 @@ def diff(old: Any, new: Any, *, most: int = MOST_CHANGES) -> list[Change]:
     ]
 
 
+def one_line(text: str, width: int = 120) -> str:
+    """A name that others chose, for a title: hidden characters as escapes, and not endless."""
+    return _clip(reveal.plain(text[: width * 4], one_line=True), width)
+
+
 def summary(value: Any, width: int = 120) -> str:
     """One line for a list, at most `width` characters: `version "4.2.0", percent 50, +3`."""
     if isinstance(value, Mapping):
@@ -169,7 +174,7 @@ def _named(node: Node, key: str, room: _Room) -> Node:
         node,
         key=f"{reveal.plain(shown, one_line=True)}{rest}",
         complete=node.complete and not left,
-        key_chars=(*_chars(shown), *(((rest, True, _NOT_SHOWN),) if left else ())),
+        key_chars=(*chars(shown), *(((rest, True, _NOT_SHOWN),) if left else ())),
         size=node.size + _bytes(json.dumps(key, ensure_ascii=False)) + 1,
     )
 
@@ -234,18 +239,19 @@ def _text_leaf(kind: Kind, text: str, room: _Room) -> Node:
     size = _bytes(json.dumps(text, ensure_ascii=False) if kind == "string" else text)
     most = max(room.characters, LEAST_TEXT)
     if len(text) <= most:
-        return Node(kind=kind, text=text, chars=_chars(text), size=size)
+        return Node(kind=kind, text=text, chars=chars(text), size=size)
     head, tail = text[: int(most * 2 / 3)], text[len(text) - int(most / 3) :]
     between = text[len(head) : len(text) - len(tail)]
     count, lost = len(between), _bytes(between)
     words = f"… {count:,} more characters, {lost:,} bytes …"
     return Node(
         kind=kind, text=f"{head}{words}{tail}", size=size, hidden_count=count, complete=False,
-        chars=(*_chars(head), (words, True, _NOT_SHOWN), *_chars(tail)),
+        chars=(*chars(head), (words, True, _NOT_SHOWN), *chars(tail)),
     )  # fmt: skip
 
 
-def _chars(text: str) -> Chars:
+def chars(text: str) -> Chars:
+    """A text in parts, what is hidden in it marked; the macro `ui.chars` shows them."""
     return tuple(
         (segment.shown, segment.label is not None, segment.label or "")
         for segment in reveal.segments(text)

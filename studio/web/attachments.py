@@ -57,7 +57,7 @@ async def take(request: Request, item: UploadFile) -> Upload:
     try:
         return await runtime(request).upload(
             person(request), name=item.filename or "", media=item.content_type or "",
-            chunks=_chunks(item),
+            chunks=chunks(item),
         )  # fmt: skip
     finally:
         await item.close()
@@ -68,7 +68,8 @@ async def uploads(request: Request, ids: Sequence[str]) -> tuple[Upload, ...]:
     return tuple(await runtime(request).uploads(person(request), list(ids)))
 
 
-async def _chunks(item: UploadFile) -> AsyncIterator[bytes]:
+async def chunks(item: UploadFile) -> AsyncIterator[bytes]:
+    """The bytes of a file that came with a form, a piece at a time."""
     while chunk := await item.read(CHUNK):
         yield chunk
 

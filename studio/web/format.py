@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from studio.core.rules import reveal
+from studio.core.rules import percent, reveal
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNKNOWN = "unknown"
@@ -135,6 +135,11 @@ def _two(total: int, base: int, large: str, small: str) -> str:
     return f"{first} {large} {rest} {small}" if rest else f"{first} {large}"
 
 
+def mode(value: int) -> str:
+    """The bits of a file's mode as `0644`."""
+    return f"{value:04o}"
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "iso": iso,
     "clock": clock,
@@ -151,4 +156,6 @@ FILTERS: dict[str, Callable[..., str]] = {
     "excerpt": excerpt,
     "clipped": clipped,
     "plain": plain,
+    "raw": percent.written,
+    "mode": mode,
 }

@@ -28,6 +28,7 @@ RIGHTS_SECONDS = 1.0
 Key = tuple[str, str]
 FOLLOWER: Key = ("follow", "")
 ENDING: Key = ("ending", "")
+OF_ONE = ("session", "trace", "disk")  # topics by the id of the journal that they follow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,7 @@ class Topic:
     """Something that grows. Subclasses say what is new; `pace` is the least time between looks."""
 
     pace = 0.005
+    also: frozenset[str] = frozenset()  # journals beside its own that it tells of
     nap: float | None = None  # seconds after which to look even if nobody rang
 
     def __init__(self, reader: Reader) -> None:
@@ -191,11 +193,11 @@ class Hub:
                 self._ring(await growth.get())
 
     def _ring(self, grown: set[str]) -> None:
-        """A session's own topic, and every list: any session may be in those."""
+        """The topics of what grew, and every list: anything may be in those."""
         for kind, topics in self._topics.items():
-            names = grown & topics.keys() if kind in ("session", "trace") else topics.keys()
-            for name in names:
-                topics[name].bell.set()
+            for name, topic in topics.items():
+                if kind not in OF_ONE or name in grown or topic.also & grown:
+                    topic.bell.set()
 
     def _join(self, key: Key, viewer: Viewer) -> Topic:
         kind, name = key

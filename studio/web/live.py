@@ -69,6 +69,13 @@ async def environment(request: Request) -> Response:
     return answer(request, ("environment", found.row.id))
 
 
+async def disk(request: Request) -> Response:
+    """GET /live/disk/{environment}."""
+    state = request.app.state
+    view = await state.reader.environment(request.state.person, request.path_params["environment"])
+    return answer(request, ("disk", view.row.id))
+
+
 async def traces(request: Request) -> Response:
     """GET /live/traces."""
     return answer(request, ("traces", "traces"))

@@ -16,9 +16,10 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from studio.core.rules.errors import Denied, TooLarge, Unknown
-from studio.web import auth, errors
+from studio.core.runtime import ARCHIVE_BYTES
+from studio.web import auth, errors, visit
 from studio.web.auth import WebSettings
-from studio.web.visit import ARCHIVE_BYTES, WRITING_BYTES
+from studio.web.visit import WRITING_BYTES
 
 OPEN = ("/sign-in", "/static", "/favicon.ico")  # all that is answered without a sign-in
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -28,7 +29,8 @@ WITH_FILES = re.compile(r"/uploads|/sessions(/[^/]+/(messages|preview))?")
 DRAIN_BYTES = 8 * BODY_BYTES
 WRITING = re.compile(r"/sessions(/[^/]+/(messages|preview|stop))?")  # where a person writes
 
-ARCHIVES = "/plugins"  # where a plugin is sent as a zip archive
+PLUGINS = "/plugins"  # where a plugin is sent as a zip archive
+IMPORTS = re.compile(r"/environments/[^/]+/disk/import")
 
 PERMISSIONS = ", ".join(
     f"{name}=()"
@@ -159,8 +161,10 @@ class BoundedBodies:
         declared = Headers(scope=scope).get("content-length", "0")
         limit = WRITING_BYTES if WRITING.fullmatch(scope["path"]) else self.limit
         limit = FILES_BYTES if _may_carry_files(scope) else limit
-        if scope["path"] == ARCHIVES and scope["method"] == "POST":
-            limit = ARCHIVE_BYTES
+        if scope["path"] == PLUGINS and scope["method"] == "POST":
+            limit = visit.ARCHIVE_BYTES
+        if IMPORTS.fullmatch(scope["path"]):
+            limit = ARCHIVE_BYTES + BODY_BYTES
         taken = 0
 
         async def bounded() -> Message:

@@ -283,6 +283,18 @@ class TraceTopic(ListTopic):
         return (await self.reader.session(LOOKER, self.session_id)).seq
 
 
+class DiskTopic(ListTopic):
+    """The disk of one environment: it changes with the facts of the environment."""
+
+    def __init__(self, reader: Reader, environment_id: str) -> None:
+        super().__init__(reader, "disk")
+        self.environment_id = environment_id
+
+    async def _sign(self) -> Any:
+        """The environment's newest fact."""
+        return (await self.reader.environment(LOOKER, self.environment_id)).row.seq
+
+
 class ModelsTopic(ListTopic):
     """The page of models: it changes when a provider is saved or named, or a test moves on."""
 
@@ -296,6 +308,7 @@ class ModelsTopic(ListTopic):
 
 TOPICS = {
     "trace": TraceTopic,
+    "disk": DiskTopic,
     "session": SessionTopic,
     "pending": PendingTopic,
     "health": HealthTopic,

@@ -180,6 +180,7 @@ BODIES = {
     "make_key": {"name": "a"}, "set_secret": {"value": "not a real one"},
     "save_provider": {"kind": "google", "models": ["m"]}, "choose_default_model": {},
     "choose_session_model": {"provider": "house", "name": "m"},
+    "keep_disk_version": {}, "restore_disk_version": {"version": 1},
     "save_environment_manifest": {}, "make_environment": {"name": "desk", "manifest": "plain"},
     "label_environment": {"labels": {}}, "give_environment": {"owner": ""},
     "fork_environment": {"name": "copy"},

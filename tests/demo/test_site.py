@@ -11,6 +11,7 @@ from api_client import Client
 from tests.live import live
 
 PATIENCE = 30.0
+SKILL = 2  # files of the plugin's skill, which are staged on the disk
 ANNOUNCE = "Announce 4.2.0 on the site."
 pytestmark = pytest.mark.slow
 
@@ -39,29 +40,29 @@ def status(client: Client, session_id: str) -> str:
 
 
 def versions(client: Client) -> list[Any]:
-    return list(client.environments.versions("demo/site"))
+    return list(client.environments.versions("demo-site"))
 
 
 def test_the_site_is_changed_and_what_rm_would_take_waits_for_a_person(client: Client) -> None:
     session_id = client.sessions.start(
-        "release-assistant", message=ANNOUNCE, environment="demo/site"
+        "release-assistant", message=ANNOUNCE, environment="demo-site"
     )["session_id"]
     wait = until(lambda: held(client, session_id))
     assert wait["call"]["tool"] == "shell"
     card = client.approvals.show(wait["id"])
-    assert card["call"]["arguments"]["value"] == {"command": "rm -rv site/old"}
+    assert card["approval"]["call"]["arguments"]["value"] == {"command": "rm -rv site/old"}
     client.approvals.decide(wait["id"], "approve", digest=card["approval"]["digest"])
     until(lambda: status(client, session_id) == "completed")
 
     new, old = until(lambda: [v for v in versions(client)] if len(versions(client)) == 2 else None)
     assert (old["reason"], new["reason"]) == ("setup", "turn")
     assert old["files"] == 4
-    assert new["files"] == 5  # a page more, one less, and the report
+    assert new["files"] == 4 + SKILL + 1  # a page more, one less, and the report
 
 
 def test_denied_nothing_is_removed(client: Client) -> None:
     session_id = client.sessions.start(
-        "release-assistant", message=ANNOUNCE, environment="demo/site"
+        "release-assistant", message=ANNOUNCE, environment="demo-site"
     )["session_id"]
     wait = until(lambda: held(client, session_id))
     card = client.approvals.show(wait["id"])
@@ -71,7 +72,7 @@ def test_denied_nothing_is_removed(client: Client) -> None:
     until(lambda: status(client, session_id) == "completed")
 
     new = until(lambda: versions(client)[0] if len(versions(client)) == 2 else None)
-    assert new["files"] == 5  # the new page, and nothing less
+    assert new["files"] == 4 + SKILL + 1  # the new page, and nothing less
     said = [
         fact["payload"]["text"]["value"]
         for fact in client.sessions.events(session_id)["items"]

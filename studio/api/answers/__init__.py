@@ -36,6 +36,16 @@ from studio.api.answers.artifacts import (
     Upload,
 )
 from studio.api.answers.calls import Call, Calls, Content
+from studio.api.answers.disks import (
+    DiskChange,
+    DiskDiff,
+    DiskEntry,
+    DiskFolder,
+    DiskTextDiff,
+    Operation,
+    OperationAsked,
+    Operations,
+)
 from studio.api.answers.environment_manifests import (
     EnvironmentFile,
     EnvironmentManifest,
@@ -127,6 +137,11 @@ __all__ = [
     "DiffSection",
     "DiffThing",
     "DiffVerdict",
+    "DiskChange",
+    "DiskDiff",
+    "DiskEntry",
+    "DiskFolder",
+    "DiskTextDiff",
     "DiskVersion",
     "DiskVersions",
     "EgressTries",
@@ -162,6 +177,9 @@ __all__ = [
     "MadeKey",
     "ManifestPlan",
     "Models",
+    "Operation",
+    "OperationAsked",
+    "Operations",
     "Plan",
     "Plans",
     "Plugin",
