@@ -14,6 +14,7 @@ from studio.core.runtime import Runtime
 from studio.web.auth import WebSettings
 from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
+from studio.web.list_topics import LISTS
 from studio.web.middleware import middleware, outermost
 from studio.web.routes import routes
 from studio.web.server_topic import ServersTopic
@@ -32,5 +33,5 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
-    made.state.hub = Hub(runtime, reader, {**TOPICS, "servers": ServersTopic})
+    made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, "servers": ServersTopic})
     return made

@@ -7,7 +7,7 @@ that cannot hold a script, and those under a policy of their own.
 import codecs
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -22,7 +22,6 @@ from studio.web.pages.artifacts import KEPT, LOCKED
 from studio.web.pages.disks import version_of
 from studio.web.render import Frame, frame, page
 from studio.web.visit import asked, person, reader
-
 
 NAMES = 200  # of a folder at once
 TEXT_BYTES = 50 * 1024
