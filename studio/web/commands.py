@@ -18,7 +18,8 @@ MOST = 64 * 1024  # characters of one text
 ENDED = "command."
 NO_END = ("", True, "no-line-end stands here")
 TEXTS = frozenset({"command", "text", "old", "new"})
-KNOWN: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+Types = Mapping[str, type | tuple[type, ...]]
+KNOWN: Mapping[str, Types] = {
     tools.SHELL: {"command": str, "cwd": str, "seconds": (int, float), "secrets": list},
     tools.WRITE: {"path": str, "text": str},
     tools.EDIT: {"path": str, "old": str, "new": str, "every": bool},
@@ -105,7 +106,7 @@ def ran(call: CallRow) -> Ran | None:
     )  # fmt: skip
 
 
-def _fits(value: Mapping[str, Any], known: Mapping[str, type | tuple[type, ...]]) -> bool:
+def _fits(value: Mapping[str, Any], known: Types) -> bool:
     return all(
         name in known
         and isinstance(item, known[name])
@@ -117,7 +118,7 @@ def _fits(value: Mapping[str, Any], known: Mapping[str, type | tuple[type, ...]]
 
 def _facts(value: Mapping[str, Any]) -> list[tuple[str, Chars]]:
     """Where it runs, for how long at most, and with which secrets, as far as it says."""
-    told = [("in", value.get("cwd", "/work"))]
+    told: list[tuple[str, str]] = [("in", value.get("cwd", "/work"))]
     if "seconds" in value:
         told.append(("ended after", f"{value['seconds']!r} s"))
     told += [("secret", name) for name in value.get("secrets", ())]
