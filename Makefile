@@ -21,6 +21,7 @@ help: ## list these commands
 
 run: ## set up, then start the studio on this machine and print the link to sign in
 	@scripts/setup run
+	@scripts/setup-sandbox
 	@exec $(BIN)/studio up $(ARGS)
 
 test: ## set up, then lint, tests and browser tests

@@ -34,6 +34,13 @@ def index(session_id: str, *, limit: int | None = None) -> Listing[Artifact]:
     return Listing(first=get(f"/v1/sessions/{part(session_id)}/artifacts", limit=limit))
 
 
-def show(artifact_id: str) -> Call[ArtifactDetail]:
-    """One artifact with its versions."""
-    return get(f"/v1/artifacts/{part(artifact_id)}")
+def content(artifact_id: str, *, version: int | None = None) -> Call[bytes]:
+    """The bytes of a version; without one, of the newest."""
+    return get(f"/v1/artifacts/{part(artifact_id)}/content", version=version)
+
+
+def show(
+    artifact_id: str, *, limit: int | None = None, cursor: str | None = None
+) -> Call[ArtifactDetail]:
+    """One artifact with a page of its versions, the newest first; `next` leads to older ones."""
+    return get(f"/v1/artifacts/{part(artifact_id)}", limit=limit, cursor=cursor)

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypedDict, TypeVar
 
@@ -95,18 +94,17 @@ class Client:
                 error = refused
             self._sleep(following.pause(error))
 
-    def download(self, call: Call[bytes]) -> Iterator[bytes]:
-        """The bytes of a file, as they come."""
-        request = wire.request(self._http, replace(call, headers={"Accept": "*/*"}))
+    def pieces(self, call: Call[bytes]) -> Iterator[bytes]:
+        """The bytes of an answer as they come; it is asked for once, when the first is wanted.
+
+        NotReached also when the connection ends before they are whole.
+        """
         try:
-            response = self._http.send(request, stream=True)
-            try:
+            with self._http.stream(**wire.streamed(call)) as response:
                 if not response.is_success:
                     response.read()
                 wire.raise_for(response)
                 yield from response.iter_bytes()
-            finally:
-                response.close()
         except httpx.TransportError as error:
             raise wire.not_reached(self.url, error) from error
 
@@ -212,19 +210,18 @@ class AsyncClient:
                 error = refused
             await self._sleep(following.pause(error))
 
-    async def download(self, call: Call[bytes]) -> AsyncIterator[bytes]:
-        """The bytes of a file, as they come."""
-        request = wire.request(self._http, replace(call, headers={"Accept": "*/*"}))
+    async def pieces(self, call: Call[bytes]) -> AsyncIterator[bytes]:
+        """The bytes of an answer as they come; it is asked for once, when the first is wanted.
+
+        NotReached also when the connection ends before they are whole.
+        """
         try:
-            response = await self._http.send(request, stream=True)
-            try:
+            async with self._http.stream(**wire.streamed(call)) as response:
                 if not response.is_success:
                     await response.aread()
                 wire.raise_for(response)
                 async for piece in response.aiter_bytes():
                     yield piece
-            finally:
-                await response.aclose()
         except httpx.TransportError as error:
             raise wire.not_reached(self.url, error) from error
 

@@ -85,11 +85,11 @@ class Disks(Resource):
 
     def content(self, environment: str, version: int, path: disks.Path) -> Iterator[bytes]:
         """The bytes of a file, as they come."""
-        return self.client.download(disks.content(environment, version, path))
+        return self.client.pieces(disks.content(environment, version, path))
 
     def archive(self, environment: str, version: int, form: str = "tar.zst") -> Iterator[bytes]:
         """A version as an archive, as it comes."""
-        return self.client.download(disks.archive(environment, version, form))
+        return self.client.pieces(disks.archive(environment, version, form))
 
     def _do(self, call: Call[OperationAsked], *, wait: bool, seconds: float) -> Operation:
         asked = self.client.do(call)["operation"]
@@ -145,13 +145,13 @@ class AsyncDisks(AsyncResource):
 
     def content(self, environment: str, version: int, path: disks.Path) -> AsyncIterator[bytes]:
         """The bytes of a file, as they come."""
-        return self.client.download(disks.content(environment, version, path))
+        return self.client.pieces(disks.content(environment, version, path))
 
     def archive(
         self, environment: str, version: int, form: str = "tar.zst"
     ) -> AsyncIterator[bytes]:
         """A version as an archive, as it comes."""
-        return self.client.download(disks.archive(environment, version, form))
+        return self.client.pieces(disks.archive(environment, version, form))
 
     async def _do(self, call: Call[OperationAsked], *, wait: bool, seconds: float) -> Operation:
         asked = (await self.client.do(call))["operation"]

@@ -119,6 +119,10 @@ class Artifacts(Resource):
     list = Items(artifacts.index)
     show = Verb(artifacts.show)
 
+    def download(self, artifact_id: str, *, version: int | None = None) -> Iterator[bytes]:
+        """The bytes of a version (without one: the newest), a piece at a time."""
+        return self.client.pieces(artifacts.content(artifact_id, version=version))
+
 
 class Sessions(Resource):
     """Sessions, their facts and their calls."""
@@ -266,6 +270,10 @@ class AsyncArtifacts(AsyncResource):
     save = AsyncVerb(artifacts.save)
     list = AsyncItems(artifacts.index)
     show = AsyncVerb(artifacts.show)
+
+    def download(self, artifact_id: str, *, version: int | None = None) -> AsyncIterator[bytes]:
+        """The bytes of a version (without one: the newest), a piece at a time."""
+        return self.client.pieces(artifacts.content(artifact_id, version=version))
 
 
 class AsyncSessions(AsyncResource):

@@ -37,14 +37,16 @@ def choose_model(session_id: str, provider: str = "", name: str = "") -> Call[No
 
 def index(
     *, q: str | None = None, agent: str | None = None, status: str | None = None,
-    needs: str | None = None, plugin: str | None = None, limit: int | None = None,
+    needs: str | None = None, plugin: str | None = None, environment: str | None = None,
+    limit: int | None = None,
 ) -> Listing[Session]:  # fmt: skip
     """Sessions, the one started last first."""
     return Listing(
         first=get(
-            "/v1/sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin, limit=limit
+            "/v1/sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin,
+            environment=environment, limit=limit,
         )
-    )
+    )  # fmt: skip
 
 
 def show(session_id: str) -> Call[SessionDetail]:

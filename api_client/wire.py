@@ -27,6 +27,14 @@ def request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Re
     )
 
 
+def streamed(call: Call[Any]) -> dict[str, Any]:
+    """What httpx is told of a call whose answer is read as it comes."""
+    return {
+        "method": call.method, "url": call.path, "params": dict(call.query),
+        "headers": {"Accept": "*/*", **call.headers},
+    }  # fmt: skip
+
+
 def encoded(body: Any) -> bytes:
     """JSON of a body."""
     return json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")

@@ -84,7 +84,8 @@ def ours(work: Path, store: Path) -> Steps:
         kept.append(disks.keep(work, cache=cache).digest)
 
     return [
-        ("first", keep), ("unchanged", keep), ("change", lambda: change(work)), ("1 % changed", keep),
+        ("first", keep), ("unchanged", keep),
+        ("change", lambda: change(work)), ("1 % changed", keep),
         ("compared", lambda: list(disks.diff(kept[0], kept[-1]))),
         ("restored", lambda: disks.restore(kept[0], store / "restored")),
     ]  # fmt: skip
@@ -140,7 +141,8 @@ def with_tar(work: Path, store: Path) -> Steps:
 
     return [
         ("first", lambda: pack("first")), ("unchanged", lambda: pack("again")),
-        ("change", lambda: change(work)), ("1 % changed", lambda: pack("changed")), ("restored", unpack),
+        ("change", lambda: change(work)), ("1 % changed", lambda: pack("changed")),
+        ("restored", unpack),
     ]  # fmt: skip
 
 

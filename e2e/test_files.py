@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from e2e.acts import visit
+from e2e.acts import same_as_reloaded, visit
 from e2e.browser import axe_source
 from e2e.conftest import SignIn
 from e2e.studio import Studio, until
@@ -94,6 +94,7 @@ def test_two_files_are_seen_and_given_to_the_model_once(
 
     expect(page.locator("#timeline .file__name")).to_have_text(["pixel.png", "notes.md"])
     expect(page.locator("#timeline")).to_contain_text("Turn 1 completed")
+    same_as_reloaded(page)
     (content,) = [message["content"] for message in model.asked[0] if message["role"] == "user"]
     said = json.dumps(content)
     assert base64.b64encode(PIXEL).decode() in said

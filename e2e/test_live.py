@@ -345,16 +345,17 @@ def test_sixty_seconds_without_network_at_full_speed_lose_nothing(
 def every_line(page: Page) -> list[int]:
     """The numbers of all lines, older and older windows of the timeline in front of the newest."""
     found: list[int] = []
-    url = page.url
+    url, before = page.url, 2**63
     while True:
         html = page.request.get(url).text()
         found[:0] = [
             int(number) for number in re.findall(r'<li class="line" id="line-(\d+)"', html)
         ]
-        older = re.search(r'id="line-older"><a [^>]*href="([^"]+)"', html)
+        older = re.search(r'id="line-older"><a [^>]*href="([^"]+before=(\d+))"', html)
         if older is None:
             return found
-        url = urljoin(url, older[1])
+        assert int(older[2]) < before, "The way to older lines leads on."
+        url, before = urljoin(url, older[1]), int(older[2])
 
 
 def every_line_recorded(studio: Studio, session_id: str) -> list[int]:

@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
+from e2e.acts import same_as_reloaded
 from e2e.conftest import SignIn
 from e2e.studio import Studio
 
@@ -26,6 +27,7 @@ def test_a_provider_is_added_tried_and_removed(studio: Studio, sign_in: SignIn) 
 
     expect(card).to_contain_text("tiny did not answer", timeout=15_000)
     expect(card).to_contain_text("could not be reached")
+    same_as_reloaded(page)
     assert KEY not in page.content()
     card.get_by_text("Remove…").click()
     card.get_by_role("button", name="Remove nowhere").click()

@@ -9,6 +9,7 @@ from e2e.acts import (
     APPROVE,
     ASK,
     PRODUCTION,
+    STAGING,
     WITHDRAW,
     approve,
     begin,
@@ -293,3 +294,42 @@ def test_every_page_can_be_read(studio: Studio, sign_in: SignIn, width: int) -> 
         expect(page.get_by_role("heading", name="Approvals", level=1)).to_be_visible()
     page.goto(f"{studio.url}/approvals/{wait['id']}")
     expect(page.get_by_role("button", name=APPROVE)).to_be_enabled()
+
+
+OVERLAPS = """
+() => [...document.querySelectorAll('#timeline .line')].flatMap((line) => {
+  const boxes = (node) => {
+    const text = document.createRange();
+    text.selectNodeContents(node);
+    return [...text.getClientRects()].filter((box) => box.width && box.height);
+  };
+  const time = line.querySelector('.line__time'), rest = line.lastElementChild;
+  if (!time || time === rest) return [];
+  const hits = boxes(time).filter((one) => boxes(rest).some((other) =>
+    one.left < other.right - 1 && other.left < one.right - 1
+    && one.top < other.bottom - 1 && other.top < one.bottom - 1));
+  return hits.length ? [`${line.dataset.kind}: ${line.textContent.trim().slice(0, 60)}`] : [];
+})
+"""
+
+
+def _approved(studio: Studio, session_id: str) -> bool:
+    """Approve whatever waits; whether the turn is over."""
+    for wait in waits(studio, session_id):
+        studio.api.approvals.decide(wait["id"], "approve", digest=wait["digest"])
+    return status(studio, session_id) == "completed"
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_times_stand_beside_the_words_and_not_over_them(
+    studio: Studio, sign_in: SignIn, width: int
+) -> None:
+    session_id = begin(studio, STAGING)
+    until(lambda: _approved(studio, session_id), what="the end of the turn")
+    page = sign_in(studio, java_script_enabled=False, viewport={"width": width, "height": 800})
+    page.goto(f"{studio.url}/sessions/{session_id}")
+
+    kinds = page.eval_on_selector_all(".line", "lines => lines.map(one => one.dataset.kind)")
+    assert {"person", "agent", "call", "event"} <= {*kinds}
+    assert page.evaluate(OVERLAPS) == []
+    fits(page)

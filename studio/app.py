@@ -29,6 +29,7 @@ from studio.core.masking import Mask, MaskedFormatter
 from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import MIB, FileLimits
 from studio.core.runtime import Runtime
 from studio.core.sealing import KeyFile
 from studio.core.store import migrate as migrations
@@ -99,7 +100,7 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
             settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
             runtime=Runtime(
                 db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings),
-                seals=seals,
+                seals=seals, limits=_limits(settings),
             ),
             reader=Reader(
                 db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals,
@@ -175,13 +176,14 @@ def worker(built: Parts) -> "Worker":
         db=built.db, journal=built.journal, clock=built.clock, opening=opening,
         folder=settings.data / "environments", disks=Disks(settings.data / "versions"),
         opens=Opens(Opener(Rules.of(settings.http_allow), built.clock.now), values), worker=name,
+        limits=_limits(settings),
     )  # fmt: skip
     return Worker(
         db=built.db, journal=built.journal, feed=built.feed, shelf=shelf,
         opening=opening,
         looks={"model": model_look(shelf, built.clock), "server": health.look(catalog)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
-        trace_key=built.tokens.trace_key, name=name, places=places,
+        trace_key=built.tokens.trace_key, name=name, places=places, limits=_limits(settings),
     )  # fmt: skip
 
 
@@ -284,6 +286,11 @@ async def _sweep(built: Parts) -> None:
 def _ages(settings: Settings) -> Ages:
     """How long a sign-in is good."""
     return Ages(idle=settings.sign_in_idle_days * DAY, total=settings.sign_in_days * DAY)
+
+
+def _limits(settings: Settings) -> FileLimits:
+    """What a file may be."""
+    return FileLimits(upload_bytes=settings.upload_mib * MIB, pdf_pages=settings.pdf_pages)
 
 
 async def _until_signalled() -> None:

@@ -181,6 +181,12 @@ class Settings:
     sign_in_idle_days: int = _setting(
         "SIGN_IN_IDLE_DAYS", "30", "1-3650", _whole(1, 3_650),
         "How many days after it was last used a sign-in is still good.")
+    upload_mib: int = _setting(
+        "UPLOAD_MIB", "100", "1-250", _whole(1, 250),
+        "How many MiB one file may have that is sent to the studio.")
+    pdf_pages: int = _setting(
+        "PDF_PAGES", "100", "1-10000", _whole(1, 10_000),
+        "How many pages a PDF may have that is given to a model.")
     api_key: str = _setting(
         "API_KEY", "", "application key", _text,
         "The application key that the commands use; unset, they use {data}/cli.key.", secret=True)

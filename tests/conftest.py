@@ -15,6 +15,7 @@ from tests import postgres
 
 NOT_RUN = "NOT RUN: PostgreSQL"
 OTHERS = "NOT RUN: suites of others"
+CONTAINERS = "NOT RUN: containers"
 
 
 @pytest.fixture(scope="session")
@@ -60,8 +61,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(NOT_RUN, sep="!", red=True, bold=True)
         terminalreporter.line(f"{len(missing)} tests need a PostgreSQL server and were not run.")
         terminalreporter.line("Install one (Debian: apt-get install postgresql) and run again.")
-    foreign = {str(report.longrepr) for report in reports if OTHERS in str(report.longrepr)}
-    if foreign:
-        terminalreporter.section(OTHERS, sep="!", red=True, bold=True)
+    for title in (OTHERS, CONTAINERS):
+        foreign = {str(report.longrepr) for report in reports if title in str(report.longrepr)}
+        if foreign:
+            terminalreporter.section(title, sep="!", red=True, bold=True)
         for words in sorted(foreign):
-            terminalreporter.line(words[words.index(OTHERS) :].rstrip("')"))
+            terminalreporter.line(words[words.index(title) :].rstrip("')"))

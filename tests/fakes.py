@@ -62,6 +62,9 @@ class FakeCatalog:
         """These tools now."""
         return Offered(tools={**platform.TOOLS, **self.tools}, gaps=self.gaps)
 
+    async def tidy(self) -> None:
+        """Nothing is kept."""
+
     async def close(self) -> None:
         """Nothing was opened."""
 

@@ -18,12 +18,12 @@ from studio.core.network.resolver import Rules
 from studio.core.sandboxes.box.launching import Launcher
 from studio.core.sandboxes.box.probe import probe
 from studio.core.sandboxes.container import Container, Image
-from studio.core.sandboxes.container_cli import Cli
+from studio.core.sandboxes.containers.cli import Cli
 from studio.core.sandboxes.contract import Command, Limits, Ran, Sandbox, SandboxError
 from studio.core.sandboxes.none import NoSandbox
 from studio.core.sandboxes.remote import RemoteSandbox
-from studio.core.sandboxes.remote_service import Service
 from studio.core.sandboxes.sandbox import Box
+from studio.core.sandboxes.services.service import Service
 from tests.standins import box_service, container_cli
 
 LIMITS = Limits(

@@ -108,6 +108,18 @@ def test_a_misspelt_variable_is_told_with_the_nearest_name(tmp_path):
     )
 
 
+def test_what_a_file_may_be_is_set_in_mib_and_pages(tmp_path):
+    settings = read(tmp_path, STUDIO_UPLOAD_MIB="5", STUDIO_PDF_PAGES="20")
+
+    assert (settings.upload_mib, settings.pdf_pages) == (5, 20)
+    assert (read(tmp_path).upload_mib, read(tmp_path).pdf_pages) == (100, 100)
+    wrong = faults(tmp_path, STUDIO_UPLOAD_MIB="251", STUDIO_PDF_PAGES="0")
+    assert wrong == {
+        "STUDIO_UPLOAD_MIB": "must be a whole number from 1 to 250, not '251'",
+        "STUDIO_PDF_PAGES": "must be a whole number from 1 to 10000, not '0'",
+    }
+
+
 def test_a_secret_may_come_from_a_file(tmp_path):
     (tmp_path / "key").write_text("stk_x\n")
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from jinja2 import nodes
 
+from studio.core.rules import contents
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.web import static
@@ -15,6 +16,7 @@ from studio.web.render import templates
 from tests.core.packages import zips
 from tests.core.rules.test_pictures import png
 from tests.web import disk_cases, html
+from tests.web import environments as env
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
 
 __all__ = ["ada", "migrated", "studio"]  # the fixtures of the pages
@@ -34,6 +36,7 @@ ONLY_SOMETIMES = {
     "plugins/plan.html",
     "models/_provider.html",
     "approvals/results.html",
+    "environments/_faults.html",
 }
 
 
@@ -149,6 +152,7 @@ async def everything(studio: Studio) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "array", "items": {}}}}
     await story.hold(curious, question, kind="question", prompt="Whom?", schema=schema)
     await with_files(studio)
+    await with_environments(studio)
     await studio.runtime.make_key(ADA, "exporter", "viewer")
     manifest = (await studio.reader.agent(ADA, "helper")).manifest
     await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})
@@ -165,6 +169,18 @@ async def with_a_disk(studio: Studio, folder: Path) -> str:
     turn = e.TurnRef(session_id=session_id, turn_id=studio.story.turns[session_id])
     await desk.keep({b"new": b"1"}, "turn", turn=turn)
     return desk.url
+
+
+async def with_environments(studio: Studio) -> None:
+    """Two environments: one to be set up, one whose setup failed and whose disk is asked for."""
+    await env.save(studio)
+    await env.make(studio, manifest="python", labels={"team": "web"})
+    await env.save(studio, description="Newer.")
+    id = await env.make(studio, "other", manifest="python")
+    told = contents.of_text("No.")
+    runs = (e.SetupRun(run="make", exit=2, seconds=0.1, output=told),)
+    await env.record(studio, id, env.tried(), e.SetupFinished(ok=False, runs=runs, failed=1))
+    await studio.runtime.reset_environment(ADA, id)
 
 
 async def with_files(studio: Studio) -> None:

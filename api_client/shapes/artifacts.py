@@ -64,6 +64,7 @@ class ArtifactDetail(TypedDict):
 
     artifact: Artifact
     versions: list[ArtifactVersion]
+    next: str | None
 
 
 class Artifacts(TypedDict):

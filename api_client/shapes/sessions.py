@@ -82,13 +82,15 @@ class Started(TypedDict):
 
     session_id: str
     turn_id: str | None
+    warnings: list[str]
 
 
 class Sent(TypedDict):
-    """A message opened a turn."""
+    """A message opened a turn; `warnings` say which fallbacks would not be given a file of it."""
 
     session_id: str
     turn_id: str
+    warnings: list[str]
 
 
 class Trace(TypedDict):

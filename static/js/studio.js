@@ -104,6 +104,10 @@
   /* ---- ticked cards: one answer for several; approving stays off until each was read ---- */
   const ticked = () => all("[data-tick]:checked");
   const unfit = () => ticked().filter(box => box.dataset.tick === "deny" || unread(box.closest(".card")));
+  on("formdata", ({ target, formData }) => { /* the server asks it of cards that hide or mislead */
+    if (!target.matches("[data-bulk]")) return;
+    for (const box of ticked()) if (!unread(box.closest(".card"))) formData.append("read", box.value.split(" ")[0]);
+  });
   const tally = () => {
     const bar = one("[data-bulk]");
     if (!bar) return;

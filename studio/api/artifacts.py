@@ -9,13 +9,13 @@ from studio.api import bodies as b
 from studio.api.endpoint import Answer, Ask, Endpoint
 from studio.api.errors import HEADERS, Problem
 from studio.api.sent import sent
-from studio.core.rules import ranges
+from studio.core.rules import media, ranges
 
 
 async def upload(ask: Ask[b.UploadQuery, b.NoBody]) -> Answer:
     """Send a file for a message."""
-    async with sent(ask, ask.runtime.limits.upload_bytes) as (name, media, chunks):
-        done = await ask.runtime.upload(ask.person, name=name, media=media, chunks=chunks)
+    async with sent(ask, ask.runtime.limits.upload_bytes) as (name, kind, chunks):
+        done = await ask.runtime.upload(ask.person, name=name, media=kind, chunks=chunks)
     found = done.found
     told = a.Upload(id=done.id, name=done.name, media=found.media, size=found.size, hash=found.hash)
     return Answer(value=told, headers={"Location": f"/v1/uploads/{done.id}"})
@@ -23,9 +23,9 @@ async def upload(ask: Ask[b.UploadQuery, b.NoBody]) -> Answer:
 
 async def save(ask: Ask[b.ArtifactQuery, b.NoBody]) -> Answer:
     """Keep a file with a session."""
-    async with sent(ask, ask.runtime.limits.upload_bytes) as (name, media, chunks):
+    async with sent(ask, ask.runtime.limits.upload_bytes) as (name, kind, chunks):
         done = await ask.runtime.save_artifact(
-            ask.person, ask.part("id"), name=name, media=media, chunks=chunks,
+            ask.person, ask.part("id"), name=name, media=kind, chunks=chunks,
             artifact_id=ask.query.artifact, key=ask.key,
         )  # fmt: skip
     where = {"Location": f"/v1/artifacts/{done.artifact_id}"}
@@ -40,12 +40,15 @@ async def index(ask: Ask[b.PageQuery, b.NoBody]) -> a.Artifacts:
     return a.Artifacts(items=a.take_all(a.Artifact, page.items), next=page.next)
 
 
-async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.ArtifactDetail:
-    """One artifact."""
-    view = await ask.reader.artifact(ask.person, ask.part("id"))
+async def show(ask: Ask[b.PageQuery, b.NoBody]) -> a.ArtifactDetail:
+    """One artifact and a page of its versions."""
+    view = await ask.reader.artifact(
+        ask.person, ask.part("id"), limit=ask.query.limit, cursor=ask.query.cursor
+    )
     return a.ArtifactDetail(
         artifact=a.take(a.Artifact, view.row),
         versions=a.take_all(a.ArtifactVersion, view.versions),
+        next=view.next,
     )
 
 
@@ -64,7 +67,8 @@ async def download(ask: Ask[b.VersionQuery, b.NoBody]) -> Response:
     chunks = ask.reader.file(shown, span.begin, span.end)
     headers = {**told, **ranges.headers(span, shown.size, shown.hash)}
     status = 206 if span.partial else 200
-    return StreamingResponse(chunks, status, media_type=shown.media, headers=headers)
+    kind = media.bare(shown.media) or media.UNKNOWN  # once kept as what was declared, whatever
+    return StreamingResponse(chunks, status, media_type=kind, headers=headers)
 
 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
@@ -85,11 +89,13 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="show_artifact", method="GET", path="/artifacts/{id}", call=show,
-        gives=a.ArtifactDetail, says="Read an artifact with its versions.",
+        gives=a.ArtifactDetail, query=b.PageQuery,
+        says="Read an artifact with a page of its versions.",
     ),
     Endpoint(
         name="download_artifact", method="GET", path="/artifacts/{id}/content", call=download,
         gives=None, query=b.VersionQuery, gives_file=True, errors=(416,),
-        says="Take the bytes of a version away; Range and If-None-Match are understood.",
+        says="Take the bytes of a version away; Range and If-None-Match are understood. What "
+        "was kept with a type that is none comes as application/octet-stream.",
     ),
 )  # fmt: skip

@@ -50,6 +50,7 @@ class SessionsQuery:
     ] = ""
     needs: Literal["", "held", "questions", "uncertain", "any"] = ""
     plugin: Annotated[Short, "Those that called something of this plugin."] = ""
+    environment: Annotated[Short, "Those that work in the environment with this id."] = ""
     limit: Limit = 50
     cursor: Cursor | None = None
 

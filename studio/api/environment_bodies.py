@@ -7,6 +7,8 @@ from studio.api.bodies import Cursor, Limit
 from studio.api.shapes import JSON, Count, Name, Natural, Positive, Short, Text, Whole
 
 Labels = Annotated[dict[str, JSON], "At most 64: key to text, without commas."]
+ONE_LABEL = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}=[^\u0000\n\r\t,]*"
+LABELS = rf"^({ONE_LABEL}(,{ONE_LABEL})*)?$"
 ManifestName = Annotated[str, Text(low=1, high=80), "name, or name@version."]
 
 
@@ -14,7 +16,7 @@ ManifestName = Annotated[str, Text(low=1, high=80), "name, or name@version."]
 class EnvironmentsQuery:
     """Which environments; without `state` those that are not deleted."""
 
-    labels: Annotated[str, Text(high=2_000), "All of these: team=x,stage=prod."] = ""
+    labels: Annotated[str, Text(high=2_000, pattern=LABELS), "All of these: a=x,b=y."] = ""
     state: Literal["", "made", "running", "stopped", "lost", "deleted"] = ""
     kind: Literal["", "none", "sandbox", "container", "remote"] = ""
     name: Annotated[Short, "The beginning of the name."] = ""

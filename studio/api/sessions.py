@@ -44,8 +44,7 @@ async def index(ask: Ask[b.SessionsQuery, b.NoBody]) -> a.Sessions:
     q = ask.query
     page = await ask.reader.sessions(
         ask.person, q=q.q, agent=q.agent, status=q.status, needs=q.needs, plugin=q.plugin,
-        limit=q.limit,
-        cursor=q.cursor,
+        environment=q.environment, limit=q.limit, cursor=q.cursor,
     )  # fmt: skip
     return a.Sessions(
         items=a.take_all(a.Session, page.items), next=page.next, complete=page.complete

@@ -42,6 +42,7 @@ class Command:
 GROUPS = {
     "agents": "save and list agents",
     "sessions": "start, read and steer sessions",
+    "artifacts": "list files of sessions, and take them away",
     "approvals": "see what waits for a person, and decide",
     "keys": "make and revoke application keys",
     "servers": "see how MCP servers are, and what one would bring",

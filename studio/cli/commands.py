@@ -3,6 +3,7 @@
 from studio.cli import (
     agents,
     approvals,
+    artifacts,
     disks,
     environment_manifests,
     environments,
@@ -20,6 +21,7 @@ COMMANDS: tuple[Command, ...] = (
     *server.COMMANDS,
     *agents.COMMANDS,
     *sessions.COMMANDS,
+    *artifacts.COMMANDS,
     *approvals.COMMANDS,
     *keys.COMMANDS,
     *plugins.COMMANDS,

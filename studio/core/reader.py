@@ -208,21 +208,21 @@ class Reader(DiskQuestions):
 
     async def sessions(
         self, person: Person, *, q: str = "", agent: str = "", status: str = "", needs: str = "",
-        plugin: str = "", limit: int = 50, cursor: str | None = None,
+        plugin: str = "", environment: str = "", limit: int = 50, cursor: str | None = None,
     ) -> Page[SessionRow]:  # fmt: skip
         """Sessions, the one started last first: an order that never changes under a cursor.
 
         `needs`: held, questions, uncertain, or any of the three ("any"). Each word of `q` is in
         the session's title, agent, owner, tools or last failure, or begins its id. `plugin`: it
-        called something of that plugin.
+        called something of that plugin. `environment` is the id of the one it works in.
         """
         patience = self._patience()
         return await self._read(
             lambda conn: sessions.page(
                 conn, person, q=q, agent=agent, status=status, needs=needs, plugin=plugin,
-                limit=limit, cursor=cursor, patience=patience,
+                environment=environment, limit=limit, cursor=cursor, patience=patience,
             ),
-            q, agent, plugin,
+            q, agent, plugin, environment,
         )  # fmt: skip
 
     async def session(self, person: Person, session_id: str) -> SessionView:
@@ -338,11 +338,15 @@ class Reader(DiskQuestions):
         )
 
     async def artifact(
-        self, person: Person, artifact_id: str, version: int | None = None
-    ) -> ArtifactView:
-        """One artifact, as it is in this version (without one: the newest)."""
+        self, person: Person, artifact_id: str, version: int | None = None, *, limit: int = 50,
+        cursor: str | None = None,
+    ) -> ArtifactView:  # fmt: skip
+        """One artifact, as it is in this version (without one: the newest), and a page of all."""
         return await self._read(
-            lambda conn: artifacts.view(conn, person, artifact_id, _whole(version)), artifact_id
+            lambda conn: artifacts.view(
+                conn, person, artifact_id, _whole(version), limit=limit, cursor=cursor
+            ),
+            artifact_id,
         )
 
     def file(self, version: VersionView, begin: int, end: int) -> AsyncIterator[bytes]:
@@ -424,9 +428,9 @@ class Reader(DiskQuestions):
         """The newest look of a kind at each target."""
         return await self._read(lambda conn: probes.newest(conn, person, kind), kind)
 
-    async def probe_states(self, person: Person, kind: str) -> tuple[tuple[str, str], ...]:
-        """Which look is the newest at each target, and how it stands; without what was found."""
-        return await self._read(lambda conn: probes.states(conn, person, kind), kind)
+    async def probe_moves(self, person: Person, kind: str) -> tuple[int, int, int]:
+        """What is another whenever any look of a kind moved on; without what was found."""
+        return await self._read(lambda conn: probes.moves(conn, person, kind), kind)
 
     async def servers(self, person: Person) -> list[ServerRow]:
         """Every MCP server of the newest agents and the plugins, as it was last found."""

@@ -13,6 +13,7 @@ from studio.core.clock import Clock
 from studio.core.faults import fault
 from studio.core.providers.shelf import Shelf
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import FileLimits
 from studio.core.store import wakes
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
@@ -34,6 +35,7 @@ log = logging.getLogger("studio.worker")
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 3.0
 WATCH_SECONDS = 0.3
+TIDY_SECONDS = 60.0
 POLL_SECONDS = 1.0
 RETRY_MILLISECONDS = 2_000
 
@@ -45,14 +47,14 @@ class Worker:
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
         looks: Mapping[str, Look] | None = None, trace_key: bytes = b"",
-        places: Places | None = None,
+        limits: FileLimits | None = None, places: Places | None = None,
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
         self.opening = opening or Opening(db=db, feed=feed, clock=clock, values=Values({}))
         self.driver = Driver(
             db=db, journal=journal, feed=feed, shelf=shelf, catalog=catalog, clock=clock,
-            opening=self.opening, trace_key=trace_key,
+            opening=self.opening, trace_key=trace_key, limits=limits,
             environments=Turns(places) if places is not None else None,
         )  # fmt: skip
         self.places = places
@@ -83,6 +85,7 @@ class Worker:
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 group.create_task(self._prepare(), name="worker.prepare")
+                group.create_task(self._tidy(), name="worker.tidy")
                 await self._claim_forever(group)
         finally:
             await self.presence.close()
@@ -92,6 +95,16 @@ class Worker:
             await self.catalog.prepare()
         except Exception:
             log.exception("The plugins could not be looked at; the first session tries again.")
+
+    async def _tidy(self) -> None:
+        """Now and then let go of what nobody needs any more."""
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            try:
+                await self.shelf.let_go()
+                await self.catalog.tidy()
+            except Exception:
+                log.exception("What is not needed could not be let go; it is tried again.")
 
     async def close(self) -> None:
         """Let go of providers and tool servers."""

@@ -27,6 +27,7 @@ from studio.settings import Settings
 
 HERE = Path(__file__).parent
 AGENT = "release-assistant"
+SITE, LABELS = "demo-site", {"demo": "site"}
 SETTING = "DEMO_TOKEN"
 LARGEST = 64 * 1024
 SHOWN = 20
@@ -40,11 +41,12 @@ CREATE TABLE IF NOT EXISTS notices (
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message to try, and what to watch when it is sent."""
+    """A message to try, in which environment if in any, and what to watch when it is sent."""
 
     title: str
     text: str
     watch: str
+    environment: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +183,17 @@ async def install(runtime: Runtime, reader: Reader, person: Person, settings: Se
         await runtime.save_agent(person, manifest(settings.url))
     if (await reader.policy(person)).version == 0:
         await runtime.save_policy(person, _json("policy.json"), expect=0, note="The demo's policy")
+    await _site(runtime, reader, person)
     return True
+
+
+async def _site(runtime: Runtime, reader: Reader, person: Person) -> None:
+    """The environment of the demo, made once: what people do with it then stays as they left it."""
+    manifest = _json("environment.json")
+    if any(row.name == manifest["name"] for row in await reader.environment_manifests(person)):
+        return
+    await runtime.save_environment_manifest(person, manifest)
+    await runtime.make_environment(person, SITE, manifest=manifest["name"], labels=LABELS)
 
 
 def manifest(url: str) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from studio.core.reader import Reader
 from studio.core.runtime import Runtime
 from studio.web.auth import WebSettings
+from studio.web.environment_topic import EnvironmentTopic
 from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
 from studio.web.list_topics import LISTS
@@ -33,5 +34,6 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
-    made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, "servers": ServersTopic})
+    own = {"servers": ServersTopic, "environment": EnvironmentTopic}
+    made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, **own})
     return made

@@ -6,9 +6,8 @@ from starlette.requests import Request
 
 from studio.core.reader import ModelChoice, SessionView
 from studio.core.rules.errors import Invalid, StudioError
-from studio.core.rules.files import UPLOAD_BYTES
 from studio.core.runtime import Upload
-from studio.web.visit import may, new_key, person, reader
+from studio.web.visit import may, new_key, person, reader, runtime
 
 IN_HAND = frozenset({"queued", "running", "held", "waiting"})
 
@@ -18,7 +17,8 @@ class Composer:
     """What stands below the timeline.
 
     `is_busy`: a turn is in hand, so a message is refused until it ends or is stopped, or, when
-    calls are held, until they are denied by sending it. `said` is what an action just did.
+    calls are held, until they are denied by sending it. `said` is what an action just did, `most`
+    the bytes that one file may have.
     """
 
     session_id: str
@@ -34,7 +34,7 @@ class Composer:
     said: str = ""
     refusal: StudioError | None = None
     uploads: tuple[Upload, ...] = ()
-    most: int = UPLOAD_BYTES
+    most: int = 0
 
     @property
     def can_deny(self) -> bool:
@@ -69,6 +69,7 @@ async def composer(
         said=said,
         refusal=refusal,
         uploads=uploads,
+        most=runtime(request).limits.upload_bytes,
     )
 
 

@@ -57,6 +57,18 @@ async def models(request: Request) -> Response:
     return answer(request, ("models", "models"))
 
 
+async def environments(request: Request) -> Response:
+    """GET /live/environments."""
+    return answer(request, ("environments", "environments"))
+
+
+async def environment(request: Request) -> Response:
+    """GET /live/environment/{environment}."""
+    state = request.app.state
+    found = await state.reader.environment(request.state.person, request.path_params["environment"])
+    return answer(request, ("environment", found.row.id))
+
+
 async def disk(request: Request) -> Response:
     """GET /live/disk/{environment}."""
     state = request.app.state

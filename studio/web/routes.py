@@ -30,6 +30,10 @@ from studio.web.pages import (
     turns,
     usage,
 )
+from studio.web.pages.environments import change, ending, fork, make, manifest_editor, manifests
+from studio.web.pages.environments import index as environments
+from studio.web.pages.environments import secrets as slots
+from studio.web.pages.environments import show as environment
 
 
 def _get(path: str, page: object) -> Route:
@@ -81,6 +85,32 @@ routes = [
     _get("/agents/{name}/edit", agent_editor.edit),
     _get("/agents/{name}/versions", agent_versions.index),
     _get("/agents/{name}/diff", agent_versions.diff),
+    _get("/environments", environments.index),
+    _post("/environments", make.create),
+    _get("/environments/new", make.new),
+    _get("/environments/manifests", manifests.index),
+    _post("/environments/manifests", manifest_editor.save),
+    _post("/environments/manifests/draft", manifest_editor.change),
+    _get("/environments/manifests/new", manifest_editor.new),
+    _get("/environments/manifests/{name}", manifests.show),
+    _get("/environments/manifests/{name}/edit", manifest_editor.edit),
+    _get("/environments/manifests/{name}/versions", manifests.versions),
+    _get("/environments/manifests/{name}/diff", manifests.diff),
+    _post("/environments/manifests/{name}/removal", manifests.remove),
+    _get("/environments/{environment}", environment.show),
+    _get("/environments/{environment}/setup/{number}", environment.output),
+    _post("/environments/{environment}/labels", change.label),
+    _post("/environments/{environment}/owner", change.give),
+    _post("/environments/{environment}/secrets/{name}", slots.put),
+    _post("/environments/{environment}/secrets/{name}/removal", slots.remove),
+    _get("/environments/{environment}/fork", fork.new),
+    _post("/environments/{environment}/fork", fork.make),
+    _get("/environments/{environment}/stop", ending.ask_stop),
+    _post("/environments/{environment}/stop", ending.stop),
+    _get("/environments/{environment}/reset", ending.ask_reset),
+    _post("/environments/{environment}/reset", ending.reset),
+    _get("/environments/{environment}/deletion", ending.ask_deletion),
+    _post("/environments/{environment}/deletion", ending.delete),
     _get("/plugins", plugins.index),
     _post("/plugins", plugins.send),
     _post("/plugins/confirmation", plugins.confirm),
@@ -129,6 +159,8 @@ routes = [
     _get("/live/session/{session_id}", live.session),
     _get("/live/trace/{session_id}", live.trace),
     _get("/live/servers", live.servers),
+    _get("/live/environments", live.environments),
+    _get("/live/environment/{environment}", live.environment),
     _get("/live/pending", live.pending),
     _get("/sign-in", auth.ask),
     _get("/sign-in/{token}", auth.confirm),

@@ -14,4 +14,4 @@ class ServersTopic(ListTopic):
         """What would differ."""
         rows = await self.reader.servers(LOOKER)
         policy = await self.reader.policy(LOOKER)
-        return rows, await self.reader.probe_states(LOOKER, "server"), policy.version
+        return rows, await self.reader.probe_moves(LOOKER, "server"), policy.version

@@ -302,6 +302,7 @@ TOPICS = {
     "home": ListTopic,
     "sessions": ListTopic,
     "traces": ListTopic,
+    "environments": ListTopic,
 }
 
 

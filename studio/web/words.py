@@ -6,7 +6,7 @@ Each filter gives (state, label): the first is a word of the style sheet, the se
 from collections.abc import Callable
 from typing import Any
 
-from studio.core.reader import CallRow, Line, WaitRow
+from studio.core.reader import CallRow, Line, OperationRow, WaitRow
 from studio.core.rules import contents, summaries
 from studio.core.rules.events import Content
 from studio.web import arguments, commands
@@ -52,6 +52,37 @@ VERDICTS: dict[str, State] = {
     "deny": ("denied", "denied"),
     "depends": ("waiting", "depends"),
 }
+ENVIRONMENTS: dict[str, State] = {
+    "made": ("queued", "made"),
+    "running": ("approved", "running"),
+    "stopped": ("cancelled", "stopped"),
+    "lost": ("failed", "lost"),
+    "deleted": ("denied", "deleted"),
+}
+TRIES: dict[str, State] = {
+    "allowed": ("completed", "allowed"),
+    "refused": ("denied", "refused"),
+    "failed": ("failed", "failed"),
+}
+SETUPS: dict[str, State] = {
+    "": ("queued", "not set up yet"),
+    "started": ("running", "setting up"),
+    "ok": ("completed", "set up"),
+    "failed": ("failed", "setup failed"),
+}
+ACTS: dict[str, str] = {
+    "keep": "keep a version", "restore": "restore version", "reset": "reset the disk",
+    "stop": "stop it", "import": "import an archive",
+}  # fmt: skip
+DOING: dict[str, str] = {
+    "keep": "keeping a version", "restore": "restoring version", "reset": "resetting the disk",
+    "stop": "stopping", "import": "importing an archive",
+}  # fmt: skip
+DONE: dict[str, str] = {
+    "keep": "kept a version", "restore": "restored version", "reset": "reset the disk",
+    "stop": "stopped", "import": "imported an archive",
+}  # fmt: skip
+OPERATIONS = {"waiting": "queued", "running": "running", "done": "completed", "failed": "failed"}
 SHOWN_CHARACTERS = 6_000
 
 
@@ -67,6 +98,30 @@ def wait_state(wait: WaitRow) -> State:
     if wait.state == "open":
         return OPEN.get(wait.kind, ("waiting", wait.kind))
     return CHOICES.get(wait.choice or "", ("cancelled", wait.choice or "closed"))
+
+
+def environment_state(word: str) -> State:
+    """How an environment stands."""
+    return ENVIRONMENTS.get(word, ("queued", word))
+
+
+def try_state(outcome: str) -> State:
+    """What came of a connection that was tried."""
+    return TRIES.get(outcome, ("queued", outcome))
+
+
+def setup_state(word: str) -> State:
+    """How the setup of a disk went."""
+    return SETUPS.get(word, ("queued", word))
+
+
+def operation_state(operation: OperationRow) -> State:
+    """How something that was asked of a disk stands, with what it is: `restoring version 3`."""
+    words = {"running": DOING, "done": DONE}.get(operation.state, ACTS)
+    told = words.get(operation.act, operation.act)
+    number = f" {operation.source}" if operation.act == "restore" else ""
+    what = f"{told}{number}" + (f" {operation.archive_name}" if operation.archive_name else "")
+    return OPERATIONS.get(operation.state, "queued"), what
 
 
 def line_words(line: Line) -> str:
@@ -127,6 +182,18 @@ def _left(payload: dict[str, Any]) -> str:
     return ", ".join(parts) + "."
 
 
+def stopped_words(ran: int, unknown: int) -> str:
+    """What had become of the calls of a turn that a person stopped."""
+    said = "Stopped. "
+    if ran == 0:
+        said += "No call had run. "
+    else:
+        said += "One call had already run. " if ran == 1 else f"{ran} calls had already run. "
+    if unknown:
+        said += f"The outcome of {'one call' if unknown == 1 else f'{unknown} calls'} is not known."
+    return said
+
+
 def verdict(word: str | None) -> State:
     """What the policy said: allow, ask or deny; or words that say what may become of it."""
     return VERDICTS.get(word or "", ("queued", word or "not judged"))
@@ -154,6 +221,10 @@ def is_cut(content: Content, most: int = SHOWN_CHARACTERS) -> bool:
 FILTERS: dict[str, Callable[..., Any]] = {
     "call_state": call_state,
     "wait_state": wait_state,
+    "environment_state": environment_state,
+    "try_state": try_state,
+    "setup_state": setup_state,
+    "operation_state": operation_state,
     "line_words": line_words,
     "verdict": verdict,
     "words": words,

@@ -8,6 +8,7 @@ import pytest
 import api_client
 from studio.api import wire
 from studio.core.rules.files import FileLimits
+from studio.core.store import tables
 from tests.api.conftest import Studio
 from tests.core.rules.test_pictures import png
 
@@ -75,6 +76,21 @@ async def test_a_type_that_is_none_is_not_given_back(studio: Studio):
 
     found = await bob.artifacts.show(saved.json()["artifact_id"])
     assert found["artifact"]["media"] == "text/plain"
+
+
+async def test_what_was_kept_with_a_bad_type_is_given_as_just_bytes(studio: Studio):
+    bob, session_id = studio.client("bob"), await studio.session()
+    saved = await bob.artifacts.save(session_id, b"hello", name="a.txt")
+    for table in (tables.artifacts, tables.artifact_versions):
+        bad = table.update().values(media="text/日本\r\nx: y")
+        await studio.core.parts.db.touch(lambda conn, bad=bad: conn.execute(bad))
+
+    answer = await studio.raw("GET", f"/v1/artifacts/{saved['artifact_id']}/content")
+    shown = await studio.raw("GET", f"/v1/artifacts/{saved['artifact_id']}")
+
+    assert (answer.status_code, answer.content) == (200, b"hello")
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert shown.status_code == 200
 
 
 @pytest.mark.parametrize("body", [{}, {"text": "x", "parts": [{"type": "text", "text": "x"}]}])
@@ -189,3 +205,26 @@ async def test_versions_are_kept_and_taken_away_in_parts(studio: Studio):
     assert (behind.status_code, same.status_code) == (416, 304)
     detail = await bob.artifacts.show(first["artifact_id"])
     assert [version["version"] for version in detail["versions"]] == [2, 1]
+
+
+async def test_every_version_is_reached_page_by_page(studio: Studio):
+    bob, session_id = studio.client("bob"), await studio.session()
+    artifact_id = (await bob.artifacts.save(session_id, b"1", name="a.txt"))["artifact_id"]
+    for number in range(2, 6):
+        data = str(number).encode()
+        await bob.artifacts.save(session_id, data, name="a.txt", artifact=artifact_id)
+    other = (await bob.artifacts.save(session_id, b"1", name="b.txt"))["artifact_id"]
+
+    found, cursor = [], None
+    while True:
+        page = await bob.artifacts.show(artifact_id, limit=2, cursor=cursor)
+        found.append([one["version"] for one in page["versions"]])
+        cursor = page["next"]
+        if cursor is None:
+            break
+        with pytest.raises(api_client.Invalid):
+            await bob.artifacts.show(other, cursor=cursor)
+    oldest = await studio.raw("GET", f"/v1/artifacts/{artifact_id}/content?version=1")
+
+    assert found == [[5, 4], [3, 2], [1]]
+    assert oldest.content == b"1"

@@ -132,6 +132,8 @@ async def test_a_session_names_its_environment_and_keeps_it_busy(studio: Studio,
 
     assert missing.code == "environment.secrets_missing"
     assert session["environment_id"] == desk
+    assert [s["id"] for s in await every(bob.sessions.list(environment=desk))] == [session["id"]]
+    assert await every(bob.sessions.list(environment="env_x")) == []
     assert (busy.status, busy.code) == (409, "environment_busy")
     assert busy.details["session_id"] == started["session_id"]
     assert busy.details["turn_id"] == started["turn_id"]

@@ -25,12 +25,14 @@ HELPER = {
 
 @pytest.fixture
 def studio(tmp_path: Path):
-    """A running studio with one agent and a session whose call is held."""
+    """A running studio with an agent, an environment, and a session whose call is held."""
     folder = tmp_path / "data"
     folder.mkdir()
     with live(folder) as running:
         with running.client() as client:
             client.agents.save("helper", HELPER)
+            client.environment_manifests.save("plain", {"name": "plain"})
+            client.environments.make("desk", "plain")
             hold_a_call(client)
         yield running
 

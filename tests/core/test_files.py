@@ -4,11 +4,13 @@ import base64
 import hashlib
 import io
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pypdf import PdfWriter
 
+from studio import app
 from studio.core import faults
 from studio.core.providers.provider import FilePart, Message, Request
 from studio.core.rules import context, files
@@ -19,6 +21,7 @@ from studio.core.rules.errors import Denied, Invalid, NotFound, TooLarge
 from studio.core.rules.files import Part
 from studio.core.store import files as kept
 from studio.core.tools.tool import Kit, Result, ResultFile
+from studio.settings import Settings
 from tests.core.conftest import ALICE, BOB, CHARLIE, Core
 from tests.core.rules.test_pictures import png
 from tests.fakes import tool
@@ -225,6 +228,32 @@ async def test_what_the_model_does_not_read_opens_no_turn(core: Core) -> None:
     assert "does not read images; it reads text" in told[0]["reason"]
     assert await core.types(started.session_id) == ["session.started"]
     assert len(await core.runtime.uploads(BOB, [part.upload_id for part in parts])) == 3
+
+
+async def test_every_model_of_a_chain_is_asked_what_it_reads(core: Core) -> None:
+    small, large = ({**TEXT_ONLY, "name": name} for name in ("small", "smaller"))
+    everything = {"provider": "scripted", "name": "large"}
+    for name, chain in (
+        ("able", [everything, small]),
+        ("blind", [small, everything]),
+        ("none", [small, large]),
+    ):
+        model = {**chain[0], "fallbacks": chain[1:]}
+        await core.runtime.save_agent(ALICE, {"name": name, "instructions": "x", "model": model})
+    pictures = [await upload(core, f"{n}.png", "image/png", PNG) for n in range(3)]
+
+    sent = await core.runtime.start_session(BOB, agent="able", message="x", files=[pictures[0]])
+    words = []
+    for agent, picture in (("blind", pictures[1]), ("none", pictures[2])):
+        with pytest.raises(Invalid) as refused:
+            await core.runtime.start_session(BOB, agent=agent, message="x", files=[picture])
+        words.append(refused.value.message)
+
+    assert list(sent.warnings) == [
+        "Were the fallback small asked, it would not be given “0.png”: it reads no image/png."
+    ]
+    assert words[0].endswith("Its fallback large does; choose that model for the session.")
+    assert words[1].endswith("This agent's model does not read images; it reads text.")
 
 
 async def test_a_file_alone_is_a_message(core, model) -> None:
@@ -480,6 +509,32 @@ async def test_what_the_model_cannot_read_is_refused_in_words(core: Core) -> Non
 
     assert (call.state, call.code) == ("failed", "artifact.unreadable")
     assert "does not read images" in call.message
+
+
+async def test_the_limits_that_are_set_hold_for_what_an_agent_reads_too(core: Core) -> None:
+    session_id = await core.start()
+    saved = await save(core, session_id, "two.pdf", pdf(2))
+
+    async with core.working() as worker:
+        worker.driver.limits = files.FileLimits(pdf_pages=1)
+        call = await read(core, session_id, id=saved.artifact_id)
+
+    assert (call.state, call.code) == ("failed", "artifact.unreadable")
+    assert "It has 2 pages; 1 are allowed." in call.message
+
+
+async def test_settings_say_what_a_file_may_be(tmp_path: Path) -> None:
+    environ = {"STUDIO_DATA": str(tmp_path), "STUDIO_UPLOAD_MIB": "3", "STUDIO_PDF_PAGES": "7"}
+    settings = Settings.from_env(environ)
+    app.migrate(settings)
+    limits = files.FileLimits(upload_bytes=3 * 1024 * 1024, pdf_pages=7)
+
+    async with app.parts(settings) as built:
+        worker = app.worker(built)
+        found = (built.runtime.limits, worker.driver.limits)
+        await worker.close()
+
+    assert found == (limits, limits)
 
 
 @pytest.mark.parametrize("given", ["art_none", "../x", "/etc/passwd"])

@@ -231,6 +231,26 @@ async def test_a_certificate_that_is_not_trusted_ends_the_turn(store, tmp_path):
     assert "self-signed" in failed.message
 
 
+async def test_saving_an_agent_warns_of_providers_that_are_not_saved(core: Core) -> None:
+    fallbacks = [{"provider": "gone", "name": "m"}, {"provider": "scripted"}]
+    wanted = {**AGENT, "model": {"provider": "nobodys", "name": "m", "fallbacks": fallbacks}}
+    ours = {"name": "ours", "kind": "chat", "base_url": "http://127.0.0.1:9/v1", "models": ["m"]}
+
+    plan = await core.runtime.save_agent(ALICE, wanted)
+    await core.runtime.save_provider(ALICE, ours)
+    again = await core.runtime.save_agent(
+        ALICE, {**AGENT, "model": {"provider": "ours", "name": "m"}}, dry_run=True
+    )
+
+    assert plan.creates
+    assert plan.warnings == tuple(
+        f"Its model names the provider {name}, which is not saved under Models. Turns that would "
+        "ask it fail until an admin adds it there."
+        for name in ("gone", "nobodys")
+    )
+    assert again.warnings == ()
+
+
 async def test_a_provider_that_was_never_saved_ends_the_turn(store):
     core: Core = store
     async with core.working():

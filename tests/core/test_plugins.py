@@ -12,6 +12,8 @@ import pytest
 from studio import app
 from studio.core.rules.errors import Denied, Gone, Invalid, NotFound, Refused
 from studio.core.rules.session import Session
+from studio.core.tools.plugins import Plugin, Plugins
+from studio.core.work.plugins import KEPT_SECONDS, StoredPlugins
 from tests.core.conftest import ALICE, BOB, CHARLIE, Core
 from tests.core.packages import zips
 
@@ -168,6 +170,69 @@ async def test_two_workers_on_two_machines_make_the_same_folder(kitted: Core, tm
     after = {p.relative_to(made): p.read_bytes() for p in made.rglob("*") if p.is_file()}
     assert before == after
     assert calls(session)[0].state == "succeeded"
+
+
+@pytest.mark.parametrize(
+    "path, told",
+    [("x.py", "its file x.py was changed"), ("json.py", "the file json.py was added to it")],
+)
+async def test_a_server_is_not_started_again_among_files_that_were_changed(
+    kitted: Core, path: str, told: str
+) -> None:
+    await kitted.runtime.save_policy(ALICE, [{"effect": "allow"}], expect=0)
+    async with working(kitted):
+        dies = await start(kitted, "call dies {}\nthen\nsay done")
+        await kitted.until(
+            dies, lambda s: s.turn is not None and [c.state for c in calls(s)] == ["uncertain"]
+        )
+        (made,) = (kitted.parts.settings.data / "packages" / "plugins").iterdir()
+        place = made / path
+        if place.exists():
+            place.chmod(0o600)
+        place.write_bytes(b"print('helpo')\n")  # as long as it was
+        await kitted.over(await start(kitted, 'call echo {"text": "x"}\nthen\nsay done'))
+
+        (row,) = [row for row in await kitted.parts.reader.servers(ALICE) if row.name == "stand"]
+
+    assert row.state == "down"
+    assert row.error == (
+        f"stand: Nothing of the plugin kit 1.0 is started: {told} since it was unpacked. "
+        "Find out who did that; a restarted worker unpacks it anew."
+    )
+
+
+async def test_an_earlier_version_that_nobody_uses_is_cleared_and_made_again(
+    kitted: Core, tmp_path: Path
+) -> None:
+    folder, clock = tmp_path / "other", kitted.clock
+    shelf = StoredPlugins(
+        db=kitted.parts.db, feed=kitted.parts.feed, clock=clock, folders=Plugins([]),
+        folder=folder, machine="here",
+    )  # fmt: skip
+    await shelf.fresh()
+    first = await shelf.find("kit@1.0")
+    await kitted.runtime.put_plugin(ALICE, kit("1.1"))
+    await shelf.fresh()
+    second = await shelf.find("kit")
+    assert isinstance(first, Plugin)
+    assert isinstance(second, Plugin)
+    (folder / "plugins" / ".half.of.it").mkdir()
+    week = (KEPT_SECONDS + 60) * 1000
+
+    clock.offset += week
+    await shelf.tidy([first.folder])
+    while_used = [p.folder.exists() for p in (first, second)]
+    before = shelf.generation
+    clock.offset += week
+    await shelf.tidy([])
+
+    assert while_used == [True, True]
+    assert [p.name for p in (folder / "plugins").iterdir()] == [second.folder.name]
+    assert shelf.generation > before
+    again = await shelf.find("kit@1.0")
+    assert isinstance(again, Plugin)
+    assert again.unpacked is not None
+    assert again.unpacked.refusal() == ""
 
 
 async def test_a_plugin_in_use_is_not_removed(kitted: Core) -> None:

@@ -50,6 +50,7 @@ SUMMARY_NEXT: dict[str, set[str]] = {
     "context.compacted": set(),
     "summary.failed": set(),
 }
+KEPT = "artifact.saved"  # stands beside the result of the call that kept it
 NEXT = {"model": MODEL_NEXT, "summary": SUMMARY_NEXT}
 AFTER_THE_END = {"call.late", "decision.recorded", "call.settled"}
 
@@ -332,7 +333,10 @@ def _progress(seen: Evidence, facts: Sequence[Fact]) -> Iterator[str]:
 
 def _legal(seen: Evidence, facts: Sequence[Fact]) -> Iterator[str]:
     """I10: every fact may follow the one before it, and what ended stays as it is."""
-    for effect_id, told in _by_effect(facts).items():
+    for effect_id, all_of_it in _by_effect(facts).items():
+        told = [fact for fact in all_of_it if fact.type != KEPT]
+        if len(told) < len(all_of_it) and not _of(told, "call.succeeded"):
+            yield f"I10: {effect_id} kept a file and did not succeed"
         table = NEXT.get(told[0].type.partition(".")[0], CALL_NEXT)
         before = ""
         for fact in told:

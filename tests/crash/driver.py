@@ -9,7 +9,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,14 +51,34 @@ class Driver:
 
     # Commands -------------------------------------------------------------------------------------
 
-    def start(self, message: str, agent: str = "crash") -> str:
-        """Start a session with a message, and follow it."""
-        body = {"agent": agent, "title": self.tag, "message": message}
+    def start(self, message: str, agent: str = "crash", files: Sequence[str] = ()) -> str:
+        """Start a session with a message, and follow it; `files` are uploads that go with it."""
+        body: dict[str, Any] = {"agent": agent, "title": self.tag, "message": message}
+        if files:
+            carried = [{"type": "file", "uploadId": one} for one in files]
+            parts = [{"type": "text", "text": message}, *carried]
+            body = {"agent": agent, "title": self.tag, "parts": parts}
         done = self.command("start", "/v1/sessions", body)
         session_id = str(done["session_id"])
         self.follower = Follower(self, session_id)
         self.follower.start()
         return session_id
+
+    def upload(self, data: bytes, name: str) -> str:
+        """Send a file until somebody says that it is kept; its id. It may be kept twice."""
+        for _ in self._tries("no answer to upload"):
+            process = self.house.now
+            try:
+                answer = self._client(process, "alice").post(
+                    "/v1/uploads", params={"name": name}, content=data,
+                    headers={"Content-Type": "text/plain"},
+                )  # fmt: skip
+            except httpx.TransportError:
+                self.house.recover(process)
+                continue
+            if answer.status_code == 201:
+                return str(answer.json()["id"])
+        raise AssertionError("unreachable")
 
     def send(self, session_id: str, text: str) -> Any:
         return self.command("send", f"/v1/sessions/{session_id}/messages", {"text": text})

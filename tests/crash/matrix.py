@@ -4,11 +4,12 @@ A cell plays its scene to the end over HTTP, kills and all, and hands the eviden
 """
 
 import contextlib
+import hashlib
 import itertools
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tests import postgres
 from tests.crash import checker, places
 from tests.crash.driver import Driver
 from tests.crash.places import House, Template
-from tests.crash.scenes import RULES, SCENES, TOOLS, Stage, manifests, received
+from tests.crash.scenes import RULES, SCENES, TOOLS, Scene, Stage, manifests, received
 from tests.standins.models import models
 from tests.standins.receiver import receiver
 
@@ -71,6 +72,17 @@ def _summaries() -> Iterator[Row]:
     for point in points:
         yield Row(number="26", points=(f"summary.{point}:kill:1",), scene="a summary")
     yield Row(number="26", points=("summary.after_intent:kill:1",) * 2, scene="a summary")
+
+
+def _files() -> Iterator[Row]:
+    """A file that comes with a message, and one that an agent saves."""
+    both = ("file.before_whole", "file.after_whole")
+    uploaded = (*both, "upload.after_kept", "message.before_commit", "message.after_commit")
+    for point in uploaded:
+        yield Row(number="27", points=(f"{point}:kill:1",), scene="an upload")
+    steps = ("before_intent", "after_intent", "before_send", "before_outcome", "after_outcome")
+    for point in (*both, "artifact.after_kept", *(f"call.{step}" for step in steps)):
+        yield Row(number="28", points=(f"{point}:kill:1",), scene="a saved file")
 
 
 def _rows() -> Iterator[Row]:
@@ -137,7 +149,7 @@ FROZEN = tuple(
 )
 LEASE_MS = 10_000
 KINDS = ("sqlite", "postgresql")
-ROWS = (*_rows(), *_summaries())
+ROWS = (*_rows(), *_summaries(), *_files())
 APPENDS = tuple(  # every append of one full scene, killed inside its transaction and behind it
     Row(number=f"{hit}", points=(f"{point}:kill:{hit}",), scene="everything")
     for point in ("journal.after_append", "journal.after_commit")
@@ -269,7 +281,29 @@ def _expected(stage: Stage, evidence: checker.Evidence) -> list[str]:
     keys = {row["key"] for row in rows if row["key"] and row["tool"] in scene.never}
     if any(line["key"] in keys for line in evidence.received):
         found.append(f"I6: {scene.never} ran")
-    return found
+    return [*found, *_kept(scene, evidence.tables)]
+
+
+def _kept(scene: Scene, tables: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
+    """I16: each file is there once, whole, and nothing that was accepted waits to be sent."""
+    versions = sorted((row["name"], row["version"]) for row in _versions(tables))
+    if versions != sorted((name, 1) for name in scene.keeps):
+        yield f"I16: the files are {versions} and should be {sorted(scene.keeps)}"
+    whole = {row["hash"]: row["size"] for row in tables["files"] if row["hash"]}
+    for row in _versions(tables):
+        data = scene.keeps.get(row["name"], b"")
+        if row["hash"] != hashlib.sha256(data).hexdigest():
+            yield f"I16: {row['name']} has other bytes"
+        if whole.get(row["hash"]) != len(data):
+            yield f"I16: the bytes of {row['name']} are not in the store"
+    sent = {f"art_{row['id'].partition('_')[2]}" for row in tables["uploads"]}
+    if sent & {row["id"] for row in tables["artifacts"]}:
+        yield "I16: an upload is an artifact and still waits to be sent"
+
+
+def _versions(tables: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    names = {row["id"]: row["name"] for row in tables["artifacts"]}
+    return [{**row, "name": names[row["artifact_id"]]} for row in tables["artifact_versions"]]
 
 
 def _events(url: str) -> list[dict[str, Any]]:

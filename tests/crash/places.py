@@ -212,7 +212,10 @@ def _hear(report: Connection, process: BaseProcess, log: Path) -> Any:
 
 # What is in the store -----------------------------------------------------------------------------
 
-TABLES = ("events", "sessions", "turns", "effects", "waits", "wakes", "receipts", "positions")
+TABLES = (
+    "events", "sessions", "turns", "effects", "waits", "wakes", "receipts", "positions",
+    "artifacts", "artifact_versions", "files", "uploads",
+)  # fmt: skip
 
 
 def rows(url: str, tables: Sequence[str] = TABLES) -> dict[str, list[dict[str, Any]]]:

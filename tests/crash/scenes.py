@@ -27,7 +27,9 @@ TOOLS: dict[str, Tool] = {
     "brief": Tool(keyed=True, approvers=1),
     "ask_person": Tool(keyed=False),
     "wait_until": Tool(keyed=False),
+    "save_artifact": Tool(keyed=True),
 }
+PLATFORM = ("ask_person", "wait_until", "save_artifact")
 ANSWERS_AFTER = {"slowly": 1_500, "drawn": 1_500}  # milliseconds; the rest at once
 RULES: list[Any] = [
     {"effect": "allow"},
@@ -49,7 +51,7 @@ def manifests(receiver: str, model: str) -> list[Any]:
             "on_uncertain": "tell" if name == "telling" else "ask",
         }
         for name, tool in TOOLS.items()
-        if name not in ("ask_person", "wait_until")
+        if name not in PLATFORM
     ]  # fmt: skip
     scripted = {"provider": "scripted", "name": "scripted"}
     small = {**scripted, "context_window": 512}
@@ -74,6 +76,8 @@ class Scene:
     ends: str = "completed"
     then: str = ""  # a second message, once the first turn is over
     never: tuple[str, ...] = ()  # tools that must not have run
+    files: Mapping[str, bytes] = field(default_factory=dict)  # that are uploaded with the message
+    keeps: Mapping[str, bytes] = field(default_factory=dict)  # what it has then, each in 1 version
 
 
 @dataclass
@@ -88,7 +92,10 @@ class Stage:
 
     def play(self) -> None:
         """From the first message to the end of the last turn."""
-        self.session_id = self.driver.start(self._message(self.scene.message), self.scene.agent)
+        uploads = [self.driver.upload(data, name) for name, data in self.scene.files.items()]
+        self.session_id = self.driver.start(
+            self._message(self.scene.message), self.scene.agent, uploads
+        )
         if self.scene.act is not None:
             self.scene.act(self)
         self.operate(1)
@@ -204,6 +211,9 @@ CHARLIE: Decision = ("charlie", "approve", {"browser": True})
 NO: Decision = ("bob", "deny", {"reason": "Not today."})
 EDIT: Decision = ("bob", "approve", {"arguments": {"tag": "TAG", "n": 99}})
 
+LINE = "A line of what was kept. "
+PAGES = LINE.encode() * 60_000  # more than one piece of the store
+
 SCENES: dict[str, Scene] = {
     "keyed call": Scene(message=_say(_call("keyed"))),
     "unkeyed call": Scene(message=_say(_call("plain"))),
@@ -235,6 +245,11 @@ SCENES: dict[str, Scene] = {
         message=_say(_call("keyed", 1)) + f"\nsay {'words ' * 200}",
         then=_say(_call("plain", 2)) + f"\nsay {'words ' * 120}", agent="small",
     ),
+    "a saved file": Scene(
+        message=_say(f'call save_artifact {{"name":"a.txt","text":"{LINE * 20}"}}'),
+        keeps={"a.txt": LINE.encode() * 20},
+    ),
+    "an upload": Scene(message="say seen", files={"b.txt": PAGES}, keeps={"b.txt": PAGES}),
     "two messages": Scene(message="say one", then="say two"),
     "model over HTTP": Scene(message="TAG", agent="chatty"),
     "everything": Scene(

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from studio.core.sandboxes import remote_disk
 from studio.core.sandboxes.box import folders
 from studio.core.sandboxes.box.usage import Watch
 from studio.core.sandboxes.contract import Limits, SandboxError
 from studio.core.sandboxes.host_disk import HostDisk
+from studio.core.sandboxes.services import archive as disks
 from tests.standins import boxed, raw_http
 from tests.standins.raw_http import Asked, Talk
 
@@ -58,7 +58,7 @@ class Environment(HostDisk):
 
     def __init__(self, disk: Path, wanted: dict[str, Any]) -> None:
         self.limits = Limits(**wanted["limits"])
-        super().__init__(disk, self.limits, None)
+        super().__init__(disk, self.limits, None, free=0)
         self.disk, self.wanted = disk, wanted
         self.watch = Watch(disk, self.limits, free=0)
 
@@ -75,6 +75,7 @@ class BoxService:
         self.cuts: list[int] = []
         self.keeps = ["files", "system", "network", "tree", "secret_files", "no_such_promise"]
         self.forgets = False
+        self.tried: list[object] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def handle(self, asked: Asked, talk: Talk) -> None:
@@ -136,14 +137,14 @@ class BoxService:
     async def _disk(self, asked: Asked, talk: Talk, at: Environment) -> None:
         with tempfile.TemporaryFile() as archive:
             if asked.method == "GET":
-                remote_disk.pack(at.disk, archive)
+                disks.pack(at.disk, archive)
                 archive.seek(0)
                 await talk.answer(archive.read(), etag='"d1"')
                 return
             archive.write(asked.body)
             archive.seek(0)
             fresh = Path(tempfile.mkdtemp(dir=self.root))
-            remote_disk.unpack(archive, fresh, 1 << 30)
+            disks.unpack(archive, fresh, 1 << 30)
             shutil.rmtree(at.disk)
             fresh.rename(at.disk)
         await _tell(talk, {})
@@ -152,7 +153,8 @@ class BoxService:
         if asked.method == "POST":
             key, wanted = asked.headers["idempotency-key"], json.loads(asked.body)
             if key not in self.runs:
-                await at.check_folder(wanted["cwd"])
+                async with at.at_work(wanted["cwd"]):  # a folder that is none is refused
+                    pass
                 self.runs[key] = run = Run()
                 self._begin(self._run(run, at, wanted))
         else:
@@ -206,9 +208,17 @@ class BoxService:
             watching = loop.create_task(_watched(run, at))
             await _read(run, 64 * at.limits.output)
             code = await run.process.wait()
+            if run.why == "disk":
+                await at.watch.look()
             late.cancel()
             watching.cancel()
-        run.end = {"exit": code, "size": len(run.output), "ended": run.why, "words": run.words}
+        run.end = {
+            "exit": code,
+            "size": len(run.output),
+            "ended": run.why,
+            "words": run.words,
+            "tried": self.tried,
+        }
         run.tell()
 
     def stop(self) -> None:
@@ -256,7 +266,8 @@ async def _read(run: Run, most: int) -> None:
 
 
 async def _watched(run: Run, at: Environment) -> None:
+    before = at.watch.last
     while True:
         await asyncio.sleep(at.watch.period)
-        if words := await at.watch.over(None):
+        if words := await at.watch.over(before):
             run.kill("disk", words)

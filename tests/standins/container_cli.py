@@ -33,6 +33,29 @@ PLAIN = frozenset(
     "--detach --init --read-only --all --quiet --no-trunc --interactive --force".split()
 )
 MARK = "STANDIN_CONTAINER"
+# The two forms of socat that the studio uses, for images that have it.
+SOCAT = """#!/usr/bin/python3
+import socket, sys, threading
+def pump(a, b):
+    while data := a.recv(65536):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+def carry(a, path):
+    b = socket.socket(socket.AF_UNIX)
+    b.connect(path)
+    threading.Thread(target=pump, args=(a, b), daemon=True).start()
+    pump(b, a)
+if sys.argv[1] == "-u":
+    _, host, port = sys.argv[3].split(":")
+    socket.create_connection((host, int(port))).close()
+else:
+    port = int(sys.argv[1].split(":")[1].split(",")[0])
+    path = sys.argv[2].split(":", 1)[1]
+    server = socket.create_server(("127.0.0.1", port))
+    while True:
+        a, _ = server.accept()
+        threading.Thread(target=carry, args=(a, path), daemon=True).start()
+"""
 
 
 class State:
@@ -226,6 +249,14 @@ def program(folder: Path) -> Path:
     )
     path.chmod(0o755)
     return path
+
+
+def with_socat(state: Path) -> None:
+    """Give every image a socat."""
+    tools = state / "bin"
+    tools.mkdir()
+    (tools / "socat").write_text(SOCAT)
+    (tools / "socat").chmod(0o755)
 
 
 if __name__ == "__main__":

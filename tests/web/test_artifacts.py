@@ -167,6 +167,27 @@ async def test_an_artifact_has_a_page_with_its_versions(studio: Studio, alice: V
     assert len([a for a in new.all("a") if a.text.startswith("Version ")]) == 2
 
 
+async def test_versions_beyond_the_first_page_are_listed_and_opened(studio, alice) -> None:
+    session_id = await studio.story.session("Files")
+    first = await saved(studio, session_id, "a.md", b"version 1")
+    for number in range(2, 204):
+        await studio.runtime.save_artifact(
+            alice.person, session_id, name="x", media="text/markdown",
+            chunks=chunks(f"version {number}".encode()), artifact_id=first.artifact_id,
+        )  # fmt: skip
+    page, seen = await alice.open(f"/artifacts/{first.artifact_id}?version=1"), list[str]()
+
+    while True:
+        seen += [a.text for a in page.all("a") if a.text.startswith("Version ")]
+        older = [a for a in page.all("a") if a.text == "Older versions"]
+        assert page.one("pre").text.strip() == "version 1"
+        if not older:
+            break
+        page = await alice.open(str(older[0].attrs["href"]).partition("#")[0])
+
+    assert seen == [f"Version {number}" for number in range(203, 0, -1)]
+
+
 async def test_the_side_of_a_session_lists_its_artifacts(studio, alice) -> None:
     session_id = await studio.story.session("Files")
     await saved(studio, session_id, "a.md", b"one")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from studio.core.rules.access import Person
+from studio.core.store import tables
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
 
@@ -205,6 +206,48 @@ async def test_what_the_list_does_not_show_whole_is_not_approved_from_it(
     ]
     assert "longer than the card shows" in told[0]
     assert await states(studio, [large, hidden, plain]) == ["held"] * 3
+
+
+async def test_what_misleads_is_approved_from_the_list_only_when_it_was_read(
+    studio: Studio, bob: Visitor
+) -> None:
+    hidden, wait_id = await held(studio, {"file": "invoice\u202efdp.exe"})
+    (value,) = (await ticks(bob)).values()
+    sent = {"ticked": [value], "decision": "approve", "read": ["wai_other"]}
+
+    refused = await bob.post(URL, sent)
+    between = await states(studio, [hidden])
+    taken = await bob.post(URL, {**sent, "read": [wait_id]})
+
+    assert refused.status_code == 409
+    assert "its arguments hide or mislead. Approve it on its own card." in refused.text
+    assert between == ["held"]
+    assert taken.status_code == 200
+    assert await states(studio, [hidden]) == ["ready"]
+
+
+@pytest.mark.parametrize("choice", ["approve", "deny"])
+async def test_a_fault_midway_hides_nothing_that_was_recorded(
+    studio: Studio, bob: Visitor, choice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = [await held(studio) for _ in range(3)]
+    values = await ticks(bob)
+    broken = tables.waits.update().where(tables.waits.c.id == calls[1][1])
+    await studio.db.touch(lambda conn: conn.execute(broken.values(approved_by="no JSON")))
+
+    page = await answer(bob, choice, [values[wait] for _, wait in calls])
+
+    told, done = rows(page), {"approve": "It runs.", "deny": "It does not run."}[choice]
+    assert done in told[0]
+    assert done in told[2]
+    assert "A call that cannot be shown now" in told[1]
+    assert page.all("a", href=f"/approvals/{calls[1][1]}")
+    is_recorded = choice == "deny"
+    assert (done in told[1]) is is_recorded
+    assert ("Your answer was not recorded." in told[1]) is not is_recorded
+    after = {"approve": ["ready", "held", "ready"], "deny": ["denied"] * 3}[choice]
+    assert await states(studio, [effect for effect, _ in calls]) == after
+    assert "JSONDecodeError" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 from itertools import pairwise
 from typing import Any
 
+from studio.core.rules import events as e
 from studio.core.rules import servers as rule
+from studio.core.store import probes
 from studio.core.store import servers as kept
 from studio.core.store.servers import ServerState
 from studio.web.server_topic import ServersTopic
@@ -57,7 +59,8 @@ async def test_what_a_server_said_is_shown_to_admins_only(
 ) -> None:
     await save(studio, ada, STDIO, HTTP)
     up = state(STDIO, said="It said: “private words”")
-    down = state(HTTP, state="down", error="crm: it ended. It said: “private cause”")
+    given = "crm: it ended. The reason given: “private header”"
+    down = state(HTTP, state="down", error=f"{given} It said: “private cause”")
     await studio.db.touch(lambda conn: kept.save(conn, [up, down], 2_000))
 
     seen, whole = [(await who.open("/servers")).text for who in (charlie, ada)]
@@ -65,6 +68,7 @@ async def test_what_a_server_said_is_shown_to_admins_only(
     assert "crm: it ended." in seen
     assert "private" not in seen
     assert "private words" in whole
+    assert "private header" in whole
     assert "private cause" in whole
 
 
@@ -81,6 +85,26 @@ async def test_open_pages_look_again_when_anything_shown_differs(
         signs.append(await topic._sign())
     await studio.runtime.save_policy(ada.person, [{"effect": "ask", "tool": "*"}], expect=1)
     signs.append(await topic._sign())
+
+    assert all(before != after for before, after in pairwise(signs))
+
+
+async def test_an_older_preview_of_a_target_moves_on_in_its_open_page(
+    studio: Studio, ada: Visitor
+) -> None:
+    for _ in range(2):
+        await ada.post("/servers/previews", {"target": "https://crm.example/mcp"})
+    older = (await studio.db.read(probes.open_ones))[0].id
+    topic = ServersTopic(studio.reader, "")
+    signs = [await topic._sign()]
+    for event in (
+        e.ProbeStarted(probe_id=older, worker="w", until=9_000),
+        e.ProbeFailed(probe_id=older, code="server.down", message="gone"),
+    ):
+        await studio.runtime.journal.commit_other(
+            "probes", lambda _, e=event: [e], at=2, actor=None
+        )
+        signs.append(await topic._sign())
 
     assert all(before != after for before, after in pairwise(signs))
 

@@ -56,10 +56,11 @@ class ArtifactVersion:
 
 @dataclass(frozen=True, kw_only=True)
 class ArtifactDetail:
-    """An artifact with its versions, the newest first."""
+    """An artifact with a page of its versions, the newest first."""
 
     artifact: Artifact
     versions: tuple[ArtifactVersion, ...]
+    next: str | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -102,6 +102,7 @@ class Started:
 
     session_id: str
     turn_id: str | None
+    warnings: Annotated[tuple[str, ...], "Which fallbacks would not be given one of its files."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,7 @@ class Sent:
 
     session_id: str
     turn_id: str
+    warnings: Annotated[tuple[str, ...], "Which fallbacks would not be given one of its files."]
 
 
 @dataclass(frozen=True, kw_only=True)

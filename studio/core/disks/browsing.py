@@ -9,7 +9,7 @@ from studio.core.disks import tree
 from studio.core.disks.objects import Objects, Reader
 from studio.core.disks.tree import Row, Version, shown
 from studio.core.rules import media
-from studio.core.rules.errors import Invalid, NotFound
+from studio.core.rules.errors import Invalid, NotFound, Unavailable
 
 MOST_LISTED = 1_000
 MOST_WINDOW = 8 * 1024**2
@@ -126,6 +126,34 @@ def pieces(objects: Objects, sha: str) -> Iterator[bytes]:
     """A whole file, a piece at a time."""
     with objects.reading() as reader:
         yield from reader.pieces(sha)
+
+
+def check(objects: Objects, version: Version) -> int:
+    """Read everything of a version: how many bytes its files have; Unavailable names the file."""
+    with objects.reading() as reader:
+        return _check(reader, "", version.tree, set())
+
+
+def _check(reader: Reader, prefix: str, sha: str, seen: set[str]) -> int:
+    """The bytes below a folder that were not `seen` yet."""
+    size = 0
+    for name, row in reader.rows(sha).items():
+        if row.kind == tree.LINK or row.ref in seen:
+            continue
+        seen.add(row.ref)
+        if row.kind == tree.FOLDER:
+            size += _check(reader, f"{prefix}{name}/", row.ref, seen)
+        else:
+            size += _length(reader, prefix + name, row.ref)
+    return size
+
+
+def _length(reader: Reader, path: str, sha: str) -> int:
+    try:
+        return sum(map(len, reader.pieces(sha)))
+    except Unavailable as wrong:
+        words = f"{shown(path)}: {wrong.message}"
+        raise Unavailable(words, code=wrong.code, details={**wrong.details, "path": path}) from None
 
 
 def look(objects: Objects, sha: str, name: str) -> Look:

@@ -4,6 +4,7 @@ Several processes may use it at once. Whoever adds holds the store's lock togeth
 who takes away holds it alone; who reads needs none.
 """
 
+import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from studio.core.disks.objects import Objects
 from studio.core.disks.restoring import Owner
 from studio.core.disks.tree import Version
 from studio.core.disks.versions import Versions
+from studio.core.rules.errors import Unavailable
 
 LOCK = "lock"
 GRACE = 3_600.0  # seconds in which a version that was just kept need not be named by anybody yet
@@ -37,6 +39,11 @@ class Disks:
 
     def __init__(self, root: Path) -> None:
         """Open the store, or make it: its folders are for their owner only."""
+        if sys.getfilesystemencoding() != "utf-8":
+            raise Unavailable(
+                "Disk versions need file names in UTF-8; start with a UTF-8 locale.",
+                code="disk.locale",
+            )
         for folder in (root, root / "packs", root / "index", root / "versions"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = root / LOCK
@@ -91,6 +98,13 @@ class Disks:
     def look(self, sha: str, name: str) -> Look:
         """Whether a file is text, an image or neither, by its bytes; its media type."""
         return browsing.look(self._objects, sha, name)
+
+    def check(self, digest: str) -> int:
+        """Read all of a version, each file's bytes once, and say how many bytes those were.
+
+        Raises Unavailable `disk.damaged` or `disk.missing`, naming the file.
+        """
+        return browsing.check(self._objects, self.version(digest))
 
     def diff(self, a: str, b: str) -> Iterator[Change]:
         """What differs between two versions, in the order of paths."""

@@ -12,7 +12,7 @@ from studio.core.archives import opening
 from studio.core.archives.entries import Bad, Entry
 from studio.core.archives.layout import Layout
 from studio.core.disks import packs, tree
-from studio.core.disks.keeping import Kept
+from studio.core.disks.keeping import Kept, failed
 from studio.core.disks.limits import Count, Limits
 from studio.core.disks.objects import Batch, Objects
 from studio.core.disks.planting import Folder, plant
@@ -34,6 +34,8 @@ def take_in(objects: Objects, versions: Versions, archive: Path, limits: Limits)
         place = shown(wrong.place)
         words = f"The archive cannot be used: {f'{place} ' if place else 'it '}{wrong.words}"
         raise Invalid(words, code="archive.invalid", fields={place: wrong.words}) from None
+    except OSError as failure:
+        raise failed(failure) from failure
     new = versions.put(version)
     return Kept(
         digest=version.digest, version=version, new=new, stored=batch.stored,

@@ -20,7 +20,7 @@ from studio.core.disks.reading import Found, Lost
 from studio.core.disks.tree import Row, Version
 from studio.core.disks.versions import Versions
 from studio.core.disks.walk import FLAGS, Walk
-from studio.core.rules.errors import NotFound, StudioError, Unavailable
+from studio.core.rules.errors import NotFound, Unavailable
 
 THREADS = 2
 AHEAD = 6  # portions that are read and not yet written; each is held in memory
@@ -50,20 +50,18 @@ def keep(
     objects: Objects, versions: Versions, folder: Path, cache: Path | None, limits: Limits
 ) -> Kept:
     """Keep what a folder holds now. For who holds the store's lock, together with others."""
+    objects.index.refresh()
+    known = caches.load(cache, objects.index)
     try:
         fd = os.open(folder, FLAGS)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"There is no folder {folder.name} to keep.", code="disk.missing") from None
-    objects.index.refresh()
-    known = caches.load(cache, objects.index)
     try:
         with objects.writing() as batch:
             kept = _Keeping(batch, known, Count(limits, "The disk"))
             version = kept.version(fd)
-    except StudioError:
-        raise
     except OSError as wrong:
-        raise _failed(wrong) from wrong
+        raise failed(wrong) from wrong
     finally:
         os.close(fd)
     new = versions.put(version)
@@ -136,9 +134,10 @@ class _Keeping:
                         found.large[1].discard()
 
 
-def _failed(wrong: OSError) -> Unavailable:
+def failed(wrong: OSError) -> Unavailable:
+    """What a system that could not write or read means for a person."""
     if wrong.errno in (errno.ENOSPC, errno.EDQUOT):
         words = "There is no room left for disk versions; free some and keep it again."
     else:
-        words = f"The disk could not be kept: {wrong.strerror or wrong}. Try again."
+        words = f"The version could not be kept: {wrong.strerror or wrong}. Try again."
     return Unavailable(words, code="disk.failed")

@@ -10,10 +10,13 @@ OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it; nothing when it is not there."""
+    """Remove a folder with all that is in it, or whatever stands there; nothing is no fault."""
     try:
         top = _opened(folder)
     except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        folder.unlink()
         return
     try:
         while inner := _emptied(top, top):

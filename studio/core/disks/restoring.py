@@ -16,7 +16,7 @@ from studio.core.disks import durable, packs, tree
 from studio.core.disks.objects import Objects, Reader
 from studio.core.disks.removing import remove
 from studio.core.disks.tree import Row, Version, shown
-from studio.core.rules.errors import Refused, Unavailable
+from studio.core.rules.errors import NotFound, Refused, Unavailable
 
 Owner = tuple[int, int]  # user and group id
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,6 +38,8 @@ def restore(
             f"There is something at {into.name} already; restore into a new folder.",
             code="disk.exists",
         )
+    if not into.parent.is_dir():
+        raise NotFound(f"There is no folder to restore {into.name} into.", code="disk.missing")
     _tidy(into)
     part = into.with_name(f".{into.name}.{durable.name()}{durable.PART}")
     part.mkdir(0o700)

@@ -58,6 +58,8 @@ class Walk:
                 self._entry(fd, folder, entry, wanted, depth)
             except FileNotFoundError:
                 self.seen.changed.append(path + entry.name)
+            except PermissionError:  # a folder that may be listed and not entered
+                self.seen.skipped.append((path + entry.name, "unreadable"))
         self._read(fd, folder, wanted)
         if os.fstat(fd).st_mtime_ns != info.st_mtime_ns:
             self.seen.changed.append(path.rstrip("/") or ".")
@@ -91,9 +93,6 @@ class Walk:
         path = folder.path + name
         try:
             inner = os.open(name, FLAGS, dir_fd=fd)
-        except PermissionError:
-            self.seen.skipped.append((path, "unreadable"))
-            return
         except NotADirectoryError:  # also said of a link
             self.seen.changed.append(path)
             return

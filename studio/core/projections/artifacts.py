@@ -11,8 +11,6 @@ from studio.core.rules.access import Person
 from studio.core.rules.errors import NotFound
 from studio.core.store import tables
 
-VERSIONS_MOST = 200
-
 a, v, t, f = (
     tables.artifacts.c, tables.artifact_versions.c, tables.turns.c, tables.effects.c,
 )  # fmt: skip
@@ -65,11 +63,12 @@ class VersionView:
 
 @dataclass(frozen=True, kw_only=True)
 class ArtifactView:
-    """An artifact with the version that is looked at, and all its versions, newest first."""
+    """An artifact with the version that is looked at, and a page of its versions, newest first."""
 
     row: ArtifactRow
     version: VersionView
     versions: tuple[VersionView, ...]
+    next: str | None
 
 
 _OWN = {"turn_number", "tool"}
@@ -96,20 +95,30 @@ def page(
 
 
 def view(
-    conn: sa.Connection, person: Person, artifact_id: str, version: int | None
-) -> ArtifactView:
-    """One artifact; NotFound also when its session is not for this person: two statements."""
+    conn: sa.Connection, person: Person, artifact_id: str, version: int | None, *,
+    limit: int = pages.LIMIT, cursor: str | None = None,
+) -> ArtifactView:  # fmt: skip
+    """One artifact; NotFound also when its session is not for this person: three statements."""
+    count = pages.size(limit)
+    bound = pages.filter_digest(list="versions", artifact=artifact_id)
+    place = pages.place(cursor, bound, int)
     joined = tables.sessions.c.id == a.session_id
     query = _rows().join(tables.sessions, joined).where(a.id == artifact_id)
     found = sessions.rows(conn, query.where(*sessions.visible(person)))
     if not found:
         raise not_found()
-    versions = [VersionView(**row) for row in sessions.rows(conn, _versions(artifact_id))]
-    wanted = version or found[0]["latest"]
-    shown = next((one for one in versions if one.version == wanted), None)
-    if shown is None:
+    all_of_it = _versions(artifact_id)
+    shown = sessions.rows(conn, all_of_it.where(v.version == (version or found[0]["latest"])))
+    if not shown:
         raise not_found()
-    return ArtifactView(row=ArtifactRow(**found[0]), version=shown, versions=tuple(versions))
+    listed = all_of_it if place is None else all_of_it.where(v.version < place[0])
+    rows = sessions.rows(conn, listed.order_by(v.version.desc()).limit(count + 1))
+    versions = tuple(VersionView(**row) for row in rows[:count])
+    more = len(rows) > count
+    return ArtifactView(
+        row=ArtifactRow(**found[0]), version=VersionView(**shown[0]), versions=versions,
+        next=pages.cursor(bound, (versions[-1].version,)) if more else None,
+    )  # fmt: skip
 
 
 def not_found() -> NotFound:
@@ -133,6 +142,4 @@ def _versions(artifact_id: str) -> sa.Select[Any]:
         .outerjoin(tables.turns, t.id == v.turn_id)
         .outerjoin(tables.effects, f.id == v.effect_id)
         .where(v.artifact_id == artifact_id)
-        .order_by(v.version.desc())
-        .limit(VERSIONS_MOST)
     )

@@ -52,10 +52,10 @@ def newest(conn: sa.Connection, person: Person, kind: str) -> dict[str, ProbeVie
     return {probe.target: _view(probe) for probe in probes.newest(conn, kind)}
 
 
-def states(conn: sa.Connection, person: Person, kind: str) -> tuple[tuple[str, str], ...]:
-    """Id and recorded state of the newest look of this kind for each target."""
+def moves(conn: sa.Connection, person: Person, kind: str) -> tuple[int, int, int]:
+    """What is another whenever a look of this kind moved on, also an older one of its target."""
     needs(person, "admin", "see what was tried")
-    return probes.states(conn, kind)
+    return probes.moves(conn, kind)
 
 
 def _view(probe: Probe) -> ProbeView:

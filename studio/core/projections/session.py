@@ -35,7 +35,8 @@ class LimitUse:
 class SessionView:
     """A session's page: its row, newest turn, limits, agent, newest 20 turns (newest first).
 
-    `seq` is the session's newest fact at this very read, `position` the store's.
+    `seq` is the session's newest fact at this very read, `position` the store's. `environment` is
+    the name of the one that it works in, "" without one.
     """
 
     row: SessionRow
@@ -45,6 +46,7 @@ class SessionView:
     turns: tuple[TurnRow, ...]
     seq: int
     position: int
+    environment: str = ""
 
 
 _TURN_COLUMNS = [t[field.name] for field in fields(TurnRow)]
@@ -53,9 +55,11 @@ _TURN_COLUMNS = [t[field.name] for field in fields(TurnRow)]
 def view(conn: sa.Connection, person: Person, session_id: str) -> SessionView:
     """The session's page: four statements."""
     newest = sa.select(tables.positions.c.last).scalar_subquery().label("newest")
+    name = sa.select(tables.environments.c.name).where(tables.environments.c.id == s.environment_id)
+    place = name.scalar_subquery().label("place")
     row = (
         conn.execute(
-            sa.select(*sessions.COLUMNS, newest).where(
+            sa.select(*sessions.COLUMNS, newest, place).where(
                 s.id == session_id, *sessions.visible(person)
             )
         )
@@ -71,6 +75,7 @@ def view(conn: sa.Connection, person: Person, session_id: str) -> SessionView:
         row=session, turn=turn, turns=turns, seq=session.seq, position=row["newest"],
         limits=_limits(conn, session, turn),
         agent=agents.brief(conn, session.agent, session.agent_version),
+        environment=row["place"] or "",
     )  # fmt: skip
 
 

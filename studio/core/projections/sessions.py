@@ -115,14 +115,15 @@ def visible(
 
 def page(
     conn: sa.Connection, person: Person, *, q: str, agent: str, status: str, needs: str, limit: int,
-    cursor: str | None, patience: Patience, plugin: str = "",
+    cursor: str | None, patience: Patience, plugin: str = "", environment: str = "",
 ) -> Page[SessionRow]:  # fmt: skip
     """One page of the list: one statement, or one for each window a search looks through."""
     pages.one_of("status", status, STATUSES)
     pages.one_of("needs", needs, NEEDS)
     bound = pages.filter_digest(
-        list="sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin
-    )
+        list="sessions", q=q, agent=agent, status=status, needs=needs, plugin=plugin,
+        environment=environment,
+    )  # fmt: skip
     place = pages.place(cursor, bound, int)
     count = pages.size(limit) + 1
     ids, words = _parted(pages.words(q))
@@ -131,6 +132,8 @@ def page(
     query = sa.select(*COLUMNS).where(
         *visible(person), *chosen, *_found(ids, words), *_called(plugin)
     )
+    if environment:
+        query = query.where(s.environment_id == environment)
     if windows:
         looked = _search(conn, query.order_by(s.first_position.desc()), count, place, patience)
     else:

@@ -6,7 +6,8 @@ tries again by itself: that is for the worker, which records every attempt.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,12 +51,16 @@ class Draft(Protocol):
 
 
 class Endpoint:
-    """What all protocols share. A protocol says how a request is sent and how pieces are read."""
+    """What all protocols share. A protocol says how a request is sent and how pieces are read.
+
+    `busy` answers are on their way.
+    """
 
     name = ""
 
     def __init__(self, place: Place, headers: Mapping[str, str]) -> None:
         self.place = place
+        self.busy = 0
         self.http: httpx2.AsyncClient = bounds.client(timeout=place.timeout, headers=headers)
 
     async def create(self, request: Request) -> Any:
@@ -72,6 +77,15 @@ class Endpoint:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta | Reply]:
         """Yield deltas and, last, the reply; closing it closes the connection."""
+        self.busy += 1
+        try:
+            async with aclosing(self._streamed(request)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            self.busy -= 1
+
+    async def _streamed(self, request: Request) -> AsyncGenerator[Delta | Reply, None]:
         deadline = asyncio.get_running_loop().time() + LONGEST_ANSWER_SECONDS
         draft = self.draft(request)
         stream = await self._open(request, deadline)

@@ -12,9 +12,13 @@ from studio.core.rules.events import Usage
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """A key in a resolved model object, opened. It is never recorded, logged or shown."""
+    """A key in a resolved model object, opened. It is never recorded, logged or shown.
+
+    `of` names what was opened, so that another value of the same is known to replace it.
+    """
 
     value: str = field(repr=False)
+    of: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,9 @@
 
 import asyncio
 import importlib
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +20,8 @@ from studio.core.providers.scripted import Scripted
 from studio.core.rules import models
 
 DEFAULT_TIMEOUT = 120.0
+IDLE_SECONDS = 900.0  # unused for so long, a client is closed
+REPLACED_SECONDS = 30.0  # its key is replaced: whoever was just given it may still ask
 _KINDS: dict[str, tuple[Callable[[Place], Endpoint], str | None, tuple[str, ...]]] = {
     "chat": (Chat, None, ("openai", "openai.resources.chat.completions")),
     "google": (Google, GOOGLE, ("openai", "openai.resources.chat.completions")),
@@ -26,6 +30,14 @@ _KINDS: dict[str, tuple[Callable[[Place], Endpoint], str | None, tuple[str, ...]
 }
 
 Resolve = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
+
+@dataclass
+class _Use:
+    """When a client was last asked for (monotonic seconds), and what its key was opened from."""
+
+    at: float
+    key_of: str
 
 
 async def _as_it_is(model: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -39,12 +51,18 @@ class Shelf:
     names a provider saved in the studio, it puts in that one's kind, base_url, `Key`, reads,
     context_window and prices (what the manifest says itself wins), and leaves every other object
     as it is. It raises ProviderError (`model.configuration`, permanent) with a sentence for people.
+    `monotonic` tells the time in seconds.
     """
 
-    def __init__(self, settings: Mapping[str, str], resolve: Resolve = _as_it_is) -> None:
-        self._settings, self._resolve = settings, resolve
+    def __init__(
+        self, settings: Mapping[str, str], resolve: Resolve = _as_it_is, *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._settings, self._resolve, self._monotonic = settings, resolve, monotonic
         self._scripted = Scripted()
         self._endpoints: dict[tuple[str, Place], Endpoint] = {}
+        self._uses: dict[Endpoint, _Use] = {}
+        self._keys: dict[str, str] = {}  # the newest value of each key, by what was opened
 
     async def resolved(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
         """The model object with what its saved provider says; it may hold an opened key."""
@@ -63,8 +81,29 @@ class Shelf:
     async def close(self) -> None:
         """Let go of every connection."""
         endpoints, self._endpoints = list(self._endpoints.values()), {}
+        self._uses, self._keys = {}, {}
         for endpoint in endpoints:
             await endpoint.close()
+
+    async def let_go(self) -> None:
+        """Close clients that nobody needs: unused for long, or with a key that was replaced."""
+        now = self._monotonic()
+        over = list[Endpoint]()
+        for name, endpoint in list(self._endpoints.items()):
+            use = self._uses[endpoint]
+            if endpoint.busy:
+                use.at = now
+            elif now - use.at > self._patience(endpoint, use):
+                over.append(self._endpoints.pop(name))
+                del self._uses[endpoint]
+        kept = {use.key_of for use in self._uses.values()}
+        self._keys = {of: value for of, value in self._keys.items() if of in kept}
+        for endpoint in over:
+            await endpoint.close()
+
+    def _patience(self, endpoint: Endpoint, use: "_Use") -> float:
+        newest = self._keys.get(use.key_of, endpoint.place.key)
+        return IDLE_SECONDS if newest == endpoint.place.key else REPLACED_SECONDS
 
     async def _endpoint(self, kind: str, model: Mapping[str, Any]) -> Endpoint:
         made, address, modules = _KINDS[kind]
@@ -78,7 +117,12 @@ class Shelf:
                 await asyncio.to_thread(importlib.import_module, module)
         if (kind, place) not in self._endpoints:
             self._endpoints[kind, place] = made(place)
-        return self._endpoints[kind, place]
+        endpoint = self._endpoints[kind, place]
+        key_of = key.of if isinstance(key := model.get("key"), Key) else ""
+        self._uses[endpoint] = _Use(at=self._monotonic(), key_of=key_of)
+        if key_of:
+            self._keys[key_of] = place.key
+        return endpoint
 
     def _key(self, model: Mapping[str, Any]) -> str:
         key = model.get("key")

@@ -1163,5 +1163,6 @@ EVENTS: dict[str, type[Event]] = _leaves(Event)
 OF_ENVIRONMENTS: tuple[type[Event], ...] = tuple(
     kind
     for name, kind in EVENTS.items()
-    if name.partition(".")[0] in ("environment_manifest", "environment", "setup", "disk", "egress")
+    if name.partition(".")[0]
+    in ("environment_manifest", "environment", "setup", "disk", "egress", "operation")
 )

@@ -174,17 +174,25 @@ def _listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words) or "text"
 
 
-def refusal(found: Sequence[Refusal]) -> Invalid:
-    """One refusal for all parts that cannot be sent."""
+def left_out(model: str, found: Sequence[Refusal]) -> str:
+    """What a fallback would not be given; the message goes, as the first model reads it."""
+    names = _listed([f"“{item.ref.name}”" for item in found])
+    kinds = _listed(sorted({item.ref.media for item in found}))
+    return f"Were the fallback {model} asked, it would not be given {names}: it reads no {kinds}."
+
+
+def refusal(found: Sequence[Refusal], *, able: str = "") -> Invalid:
+    """One refusal for all parts that cannot be sent; `able` is a fallback that reads them all."""
     first = f"“{found[0].ref.name}”: {found[0].reason}"
     more = f" So are {len(found) - 1} more." if len(found) > 1 else ""
+    other = f" Its fallback {able} does; choose that model for the session." if able else ""
     parts = [
         {"artifact": item.ref.artifact_id, "name": item.ref.name, "media": item.ref.media,
          "reason": item.reason}
         for item in found
     ]  # fmt: skip
     return Invalid(
-        f"The message was not sent: a file cannot go with it. {first}{more}",
+        f"The message was not sent: a file cannot go with it. {first}{more}{other}",
         code="message.files",
         fields={"files": " ".join(f"“{item.ref.name}”: {item.reason}" for item in found)},
         details={"parts": parts},

@@ -7,6 +7,7 @@ from studio.core.rules import ids, sources
 from studio.core.rules.errors import Invalid
 from studio.core.rules.reading import Faults, top
 
+GIVEN = " The reason given: “"  # what the protocol, or whoever answered, gave as one follows
 SAID = (" It said: “", " It wrote something that is not MCP: “")  # what a server said follows
 
 
@@ -27,8 +28,8 @@ def destination(entry: Mapping[str, Any]) -> str:
 
 
 def unsaid(words: str) -> str:
-    """Why a server is down without what it said itself, which may be of anybody's session."""
-    for mark in SAID:
+    """Why a server is down in our own words: what it said itself may be of anybody's session."""
+    for mark in (GIVEN, *SAID):
         words = words.partition(mark)[0]
     return words
 

@@ -16,13 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from studio.core.sandboxes import container_flags, container_script
-from studio.core.sandboxes.box import folders
 from studio.core.sandboxes.box.usage import FREE
-from studio.core.sandboxes.container_cli import PULL_SECONDS, Cli, unavailable
-from studio.core.sandboxes.container_flags import Shape
-from studio.core.sandboxes.container_run import ContainerRun
-from studio.core.sandboxes.container_script import READ_SCRIPT, Task
+from studio.core.sandboxes.containers import flags, script
+from studio.core.sandboxes.containers.cli import PULL_SECONDS, Cli, unavailable
+from studio.core.sandboxes.containers.flags import Shape
+from studio.core.sandboxes.containers.run import ContainerRun
+from studio.core.sandboxes.containers.script import Task
 from studio.core.sandboxes.contract import Command, Kind, Limits, Ran, SandboxError
 from studio.core.sandboxes.host_disk import HostDisk
 
@@ -56,7 +55,6 @@ class Container(HostDisk):
         super().__init__(disk, limits or Limits(), USER if os.geteuid() == 0 else None, free)
         self._identity, self._image, self._cli = identity, image, cli
         self._serve, self._loosened = serve, loosened
-        self._places = asyncio.Semaphore(self._limits.commands)
         self._files = asyncio.Lock()  # one command with secret files at a time
         self._starting = asyncio.Lock()
         self._ports: set[int] = set()
@@ -74,9 +72,9 @@ class Container(HostDisk):
             backend = await self._cli.backend()
             await asyncio.to_thread(_made, self._runtime)
             shape = await self._shape()
-            self._id = await self._found(container_flags.digest(shape, backend))
+            self._id = await self._found(flags.digest(shape, backend))
             if self._id is None:
-                out = await self._cli.sure(*container_flags.argv(shape, backend))
+                out = await self._cli.sure(*flags.argv(shape, backend))
                 self._id = out.decode().strip().splitlines()[-1]
             self.features = backend.features
             if (await self._inside(b"command -v socat >/dev/null")).code == 0:
@@ -84,6 +82,7 @@ class Container(HostDisk):
 
     async def stop(self) -> None:
         """End the container, and with it every process; the disk stays."""
+        await super().stop()
         for run in self._running:
             run.end("stopped", "The environment was stopped.")
         async with self._gate.alone(), self._starting:
@@ -93,55 +92,45 @@ class Container(HostDisk):
             if self._runtime.exists():
                 await asyncio.to_thread(shutil.rmtree, self._runtime)
 
-    async def reset(self) -> None:
-        """End every process and leave an empty disk."""
-        await self.stop()
-        await HostDisk.start(self)
-        async with self._gate.alone():
-            await folders.empty(self._disk)
-            await self._watch.look()
-
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
         """Run a line in the container."""
         async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(self._places)
             if command.files:
                 await stack.enter_async_context(self._files)
-            await stack.enter_async_context(self._gate.shared())
-            await self.start()
-            if words := self._watch.no_room():
-                raise SandboxError("disk.full", words)
-            await self.check_folder(command.cwd)
+            await stack.enter_async_context(self.at_work(command.cwd))
             mark = secrets.token_hex(16)
             port = await stack.enter_async_context(self._egress(mark, command.egress))
             return await self._ran(_task(command, mark, port), command, heard)
 
     async def _ran(self, task: Task, command: Command, heard: Callable[[bytes], None]) -> Ran:
-        assert self._id is not None, "it was started, and stopping waits for us"
-        process = await self._cli.begin("exec", "--interactive", self._id, *READ_SCRIPT)
-        ending = partial(self._inside, container_script.ending(task.mark))
+        given = script.script(task)
+        process = await self._cli.begin(*self._exec(given))
+        ending = partial(self._inside, script.ending(task.mark))
         run = ContainerRun(process, self._limits, heard, ending)
         seconds = self._limits.command_seconds if command.seconds is None else command.seconds
         self._running.add(run)
         try:
-            return await run.follow(container_script.script(task), seconds, self._watch)
+            ran = await run.follow(given, seconds, self._watch)
         except SandboxError:
             self._id = None  # the next command looks for the container anew
             raise
         finally:
             self._running.discard(run)
-            if (
-                run.is_left and self._id is not None
-            ):  # what cannot be ended by its mark ends with the container
-                await self._cli.call("rm", "--force", self._id)
+            if run.is_left and self._id is not None:
+                await self._cli.call("rm", "--force", self._id)  # what hides from its mark ends so
                 self._id = None
+        if ran.ended == "disk":
+            await self._watch.look()  # the next command finds it full, and may clear it
+        return ran
 
-    async def _inside(self, script: bytes) -> Any:
+    def _exec(self, given: bytes) -> list[str]:
+        """The words that have a shell in the container read a script."""
+        assert self._id is not None, "it was started, and stopping waits for commands"
+        return ["exec", "--interactive", self._id, *script.reading(given)]
+
+    async def _inside(self, given: bytes) -> Any:
         """Have a shell in the container do something short."""
-        assert self._id is not None, "it was started"
-        return await self._cli.call(
-            "exec", "--interactive", self._id, *READ_SCRIPT, given=script, seconds=20
-        )
+        return await self._cli.call(*self._exec(given), given=given, seconds=20)
 
     @contextlib.asynccontextmanager
     async def _egress(self, mark: str, label: str) -> AsyncIterator[int | None]:
@@ -169,12 +158,12 @@ class Container(HostDisk):
 
     async def _containers(self) -> list[dict[str, Any]]:
         """Every container of exactly this identity, as the service describes it."""
-        label = f"label={container_flags.IDENTITY}={self._identity}"
+        label = f"label={flags.IDENTITY}={self._identity}"
         out = await self._cli.sure("ps", "--all", "--quiet", "--no-trunc", "--filter", label)
         found = list[dict[str, Any]]()
         for number in out.decode().split():
             item = await self._cli.inspect("container", "inspect", number)
-            if item is not None and _labels(item).get(container_flags.IDENTITY) == self._identity:
+            if item is not None and _labels(item).get(flags.IDENTITY) == self._identity:
                 found.append(item)
         return found
 
@@ -183,12 +172,12 @@ class Container(HostDisk):
         items = await self._containers()
         if len(items) > 1:
             raise unavailable(
-                f"There are {len(items)} containers with the label {container_flags.IDENTITY}="
+                f"There are {len(items)} containers with the label {flags.IDENTITY}="
                 f"{self._identity}, and which is meant cannot be told. Remove them."
             )
         for item in items:
             number = str(item["Id"])
-            if _labels(item).get(container_flags.SHAPE) == digest:
+            if _labels(item).get(flags.SHAPE) == digest:
                 if not (item.get("State") or {}).get("Running"):
                     await self._cli.sure("start", number)
                 return number

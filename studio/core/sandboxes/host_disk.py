@@ -10,7 +10,7 @@ from studio.core.sandboxes import files, paths, searching
 from studio.core.sandboxes.box import folders
 from studio.core.sandboxes.box.usage import FREE, Watch
 from studio.core.sandboxes.contract import Found, Limits, Read, SandboxError, Written
-from studio.core.sandboxes.gate import Gate
+from studio.core.sandboxes.gate import Gate, whole
 
 
 class HostDisk:
@@ -24,10 +24,24 @@ class HostDisk:
         self._disk, self._limits, self._owner = disk.absolute(), limits, owner
         self._watch = Watch(self._disk, limits, free=free)
         self._gate = Gate()
+        self._places = asyncio.Semaphore(limits.commands)
+        self._stops = 0
 
     async def start(self) -> None:
-        """Make the folder."""
+        """Make the folder. A kind does more."""
         await folders.make(self._disk, self._owner)
+
+    async def stop(self) -> None:
+        """Let no command begin that waits for its turn. A kind does more."""
+        self._stops += 1
+
+    async def reset(self) -> None:
+        """End every process and leave an empty disk."""
+        await self.stop()
+        await folders.make(self._disk, self._owner)
+        async with self._gate.alone():
+            await folders.empty(self._disk)
+            await self._watch.look()
 
     async def read(self, path: str, *, offset: int = 0, most: int = 8 * 1024**2) -> Read:
         """A file's bytes."""
@@ -38,9 +52,11 @@ class HostDisk:
         """Write a file whole."""
         await self._check_room(len(data))
         async with self._gate.shared():
-            return await asyncio.to_thread(
+            written = await whole(
                 files.write, self._disk, path, data, known=known, owner=self._owner
             )
+        self._watch.wrote(written.size)
+        return written
 
     async def edit(
         self, path: str, old: str, new: str, *, known: str, every: bool = False
@@ -48,9 +64,11 @@ class HostDisk:
         """Replace a text in a file."""
         await self._check_room(len(new))
         async with self._gate.shared():
-            return await asyncio.to_thread(
+            written = await whole(
                 files.edit, self._disk, path, old, new, known=known, every=every, owner=self._owner
             )
+        self._watch.wrote(written.size)
+        return written
 
     async def glob(self, pattern: str, *, most: int = 1_000) -> Found:
         """Files whose path matches."""
@@ -76,9 +94,20 @@ class HostDisk:
                         await folders.own(self._disk, self._owner)
                     await self._watch.look()
 
-    async def check_folder(self, cwd: str) -> None:
-        """Refuse a folder that nothing can run in."""
-        await asyncio.to_thread(_check_folder, self._disk, cwd)
+    @asynccontextmanager
+    async def at_work(self, cwd: str) -> AsyncIterator[None]:
+        """A command's place: beside others, started, with room, in a folder that is there."""
+        stops = self._stops
+        async with self._places, self._gate.shared():
+            if self._stops != stops:
+                words = "The environment was stopped before the command began. Nothing ran."
+                raise SandboxError("sandbox.unavailable", words)
+            await self.start()
+            if full := self._watch.no_room():
+                raise SandboxError("disk.full", full)
+            if paths.parts(cwd):  # the root is there
+                await asyncio.to_thread(_check_folder, self._disk, cwd)
+            yield
 
     async def _check_room(self, size: int) -> None:
         """Refuse a write for which there is no room."""
@@ -92,8 +121,8 @@ class HostDisk:
         if usage.size + size > self._limits.disk or usage.entries >= self._limits.entries:
             words = f"The disk may hold {self._limits.disk:,} bytes in {self._limits.entries:,}"
             raise SandboxError("disk.full", f"{words} entries. Delete something, then try again.")
-        if words := self._watch.no_room() or "":
-            raise SandboxError("disk.full", words)
+        if full := self._watch.no_room():
+            raise SandboxError("disk.full", full)
 
 
 def _check_folder(disk: Path, cwd: str) -> None:

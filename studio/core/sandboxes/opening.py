@@ -8,13 +8,14 @@ from typing import Final, Literal
 
 from studio.core.network.connector import Connector
 from studio.core.network.resolver import Rules
-from studio.core.sandboxes import container_cli, gaps
+from studio.core.sandboxes import gaps
 from studio.core.sandboxes.box import probe as probing
 from studio.core.sandboxes.box.launching import Launcher
 from studio.core.sandboxes.box.probe import Machine
 from studio.core.sandboxes.box.usage import FREE
 from studio.core.sandboxes.container import Container, Image
-from studio.core.sandboxes.container_cli import Cli
+from studio.core.sandboxes.containers import cli as programs
+from studio.core.sandboxes.containers.cli import Cli
 from studio.core.sandboxes.contract import Kind, Limits, Sandbox, SandboxError
 from studio.core.sandboxes.egress.allowing import AllowList, BadPlace
 from studio.core.sandboxes.egress.proxy import Egress
@@ -22,8 +23,8 @@ from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.gaps import Column, Gap
 from studio.core.sandboxes.none import NoSandbox
 from studio.core.sandboxes.remote import RemoteSandbox
-from studio.core.sandboxes.remote_service import Service
 from studio.core.sandboxes.sandbox import Box
+from studio.core.sandboxes.services.service import Service
 
 Isolation = Literal["sandbox", "reduced", "none"]
 # What may hold commands, by what an operator accepts.
@@ -81,7 +82,7 @@ class Opener:
         self, rules: Rules, now: Callable[[], int], *, cli: Cli | None = None, free: int = FREE
     ) -> None:
         self._rules, self._now, self._free = rules, now, free
-        self._cli = cli or container_cli.found()
+        self._cli = cli or programs.found()
         self._launcher, self._connector = Launcher(), Connector(rules)
         self._probing = asyncio.Lock()
         self._machine: Machine | None = None
@@ -140,7 +141,7 @@ class Opener:
         elif spec.kind == "remote":
             await asyncio.to_thread(spec.folder.mkdir, parents=True, exist_ok=True)
             service = Service(spec.url, spec.token, spec.identity, self._connector)
-            remote = RemoteSandbox(service, spec.limits, spec.folder, allow, spec.image)
+            remote = RemoteSandbox(service, spec.limits, spec.folder, allow, spec.image, tried)
             return _opened(remote, "remote", lambda: remote.features, spec)
         return Opened(sandbox=NoSandbox(), gaps=lambda: ())
 
@@ -159,7 +160,7 @@ class Opener:
 
     def _container_program(self) -> Cli:
         if self._cli is None:
-            raise container_cli.unavailable("Neither docker nor podman is installed here.")
+            raise programs.unavailable("Neither docker nor podman is installed here.")
         return self._cli
 
 

@@ -7,34 +7,33 @@ run.
 
 import asyncio
 import base64
-import binascii
 import contextlib
 import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
-from studio.core.sandboxes import remote_disk
 from studio.core.sandboxes.contract import (
     Command,
-    Ended,
     Found,
     Kind,
     Limits,
-    Match,
     Ran,
     Read,
     SandboxError,
     Written,
 )
 from studio.core.sandboxes.egress.allowing import AllowList
+from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.gaps import KEYS
 from studio.core.sandboxes.gate import Gate
 from studio.core.sandboxes.output import Output
-from studio.core.sandboxes.remote_service import (
+from studio.core.sandboxes.services import archive as disks
+from studio.core.sandboxes.services import believing
+from studio.core.sandboxes.services.service import (
     Answer,
     Lost,
     Service,
@@ -47,23 +46,24 @@ GRACE_SECONDS = 15.0  # for a service to end a command that is over its time, an
 TRIES = 3  # at asking for a lost answer
 DISK_SECONDS = 600.0
 _PIECE = 256 * 1024
-_ENDED: Final[Mapping[str, Ended]] = {
-    "timeout": "timeout", "output": "output", "disk": "disk", "memory": "memory",
-    "stopped": "stopped", "lost": "lost",
-}  # fmt: skip
 
 
 class RemoteSandbox:
-    """One environment at a service. `scratch` is a folder where its disk is brought when needed."""
+    """One environment at a service. `scratch` is a folder where its disk is brought when needed.
+
+    `tried` hears of each place that the service says a command tried to reach.
+    """
 
     kind: Kind = "remote"
 
     def __init__(
         self, service: Service, limits: Limits, scratch: Path,
         allow: AllowList | None = None, image: str = "",
+        tried: Callable[[Tried], None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._service, self._limits, self._scratch = service, limits, scratch
         self._allow, self._image = allow or AllowList(), image
+        self._tried = tried
         self._gate, self._starting = Gate(), asyncio.Lock()
         self._places = asyncio.Semaphore(limits.commands)
         self._is_started = False
@@ -75,7 +75,7 @@ class RemoteSandbox:
             if self._is_started:
                 return
             told = (await self._sure("PUT", json=self._wanted())).json()
-            self.features = KEYS & frozenset(filter(_is_text, _list(told, "keeps")))
+            self.features = KEYS & frozenset(map(str, believing.listed(told, "keeps")))
             self._is_started = True
 
     async def stop(self) -> None:
@@ -106,7 +106,7 @@ class RemoteSandbox:
             answer = await self._service.ask(
                 "PUT", "/file", query={"path": path}, headers=guard, content=data
             )
-        return _written(answer.json())
+        return believing.written(answer.json())
 
     async def edit(
         self, path: str, old: str, new: str, *, known: str, every: bool = False
@@ -116,19 +116,19 @@ class RemoteSandbox:
         wanted = {"path": path, "old": old, "new": new, "known": known, "every": every}
         with self._unknown(f"whether {path} was changed"):
             answer = await self._service.ask("POST", "/edit", json=wanted)
-        return _written(answer.json())
+        return believing.written(answer.json())
 
     async def glob(self, pattern: str, *, most: int = 1_000) -> Found:
         """Files whose path matches, sorted."""
         await self.start()
         answer = await self._sure("POST", "/glob", json={"pattern": pattern, "most": most})
-        return _found(answer.json(), most)
+        return believing.found(answer.json(), most)
 
     async def grep(self, pattern: str, *, within: str = "**/*", most: int = 500) -> Found:
         """Lines of text files that a regular expression matches."""
         await self.start()
         wanted = {"pattern": pattern, "within": within, "most": most}
-        return _found((await self._sure("POST", "/grep", json=wanted)).json(), most)
+        return believing.found((await self._sure("POST", "/grep", json=wanted)).json(), most)
 
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
         """Run a line once. `Command.egress`, when it is there, is the key it is sent under."""
@@ -149,7 +149,9 @@ class RemoteSandbox:
                 words="The answer of the sandbox service was lost: whether the command ended, and"
                 " how, is not known. It was not sent again.",
             )  # fmt: skip
-        return _ran(end, output, time.monotonic() - begun)
+        for item in believing.tried(end, command.egress):
+            self._tried(item)
+        return believing.ran(end, output, time.monotonic() - begun)
 
     @contextlib.asynccontextmanager
     async def folder(self, *, changing: bool = False) -> AsyncIterator[Path]:
@@ -164,7 +166,7 @@ class RemoteSandbox:
                 yield here
                 if changing:
                     with tempfile.TemporaryFile(dir=self._scratch) as archive:
-                        await asyncio.to_thread(remote_disk.pack, here, archive)
+                        await asyncio.to_thread(disks.pack, here, archive)
                         await self._put_back(archive, version)
             finally:
                 await asyncio.to_thread(shutil.rmtree, here)
@@ -219,9 +221,9 @@ class RemoteSandbox:
         async with self._service.opened(method, path, seconds=seconds, **how) as response:
             async for line in lines(response):
                 if "output" in line:
-                    output.hear(_bytes(line["output"]))
+                    output.hear(believing.output(line["output"]))
                 elif "end" in line:
-                    return _end(line["end"])
+                    return believing.end(line["end"])
         raise Lost("it has no end")
 
     async def _give_up(self, key: str) -> None:
@@ -259,7 +261,7 @@ async def _pieces(archive: IO[bytes]) -> AsyncIterator[bytes]:
 
 def _unpacked(archive: IO[bytes], here: Path, most: int) -> None:
     archive.seek(0)
-    remote_disk.unpack(archive, here, most)
+    disks.unpack(archive, here, most)
 
 
 def _asked(command: Command, seconds: float) -> dict[str, Any]:
@@ -268,58 +270,3 @@ def _asked(command: Command, seconds: float) -> dict[str, Any]:
         "line": command.line, "cwd": command.cwd, "seconds": seconds,
         "variables": dict(command.variables), "files": files,
     }  # fmt: skip
-
-
-def _end(told: Any) -> dict[str, Any]:
-    """The end of a command, as far as it can be believed."""
-    if not isinstance(told, dict) or not isinstance(told.get("exit"), int):
-        raise unreadable("the end of a command has no exit code")
-    if told.get("ended") not in {None, *_ENDED}:
-        raise unreadable("a command ended in a way that is not known")
-    return told
-
-
-def _ran(end: Mapping[str, Any], output: Output, seconds: float) -> Ran:
-    ended, size = end.get("ended"), end.get("size")
-    return Ran(
-        exit=end["exit"], output=output.kept, size=size if isinstance(size, int) else output.size,
-        seconds=seconds, ended=_ENDED[ended] if ended is not None else None,
-        words=str(end.get("words") or "")[:500],
-    )  # fmt: skip
-
-
-def _written(told: Mapping[str, Any]) -> Written:
-    try:
-        return Written(size=int(told["size"]), hash=str(told["hash"]), made=bool(told["made"]))
-    except (KeyError, TypeError, ValueError):
-        raise unreadable("it does not say what was written") from None
-
-
-def _found(told: Mapping[str, Any], most: int) -> Found:
-    try:
-        matches = tuple(
-            Match(path=str(item["path"]), line=int(item["line"]), text=str(item["text"]))
-            for item in _list(told, "matches")[:most]
-        )
-    except (KeyError, TypeError, ValueError):
-        raise unreadable("a match in it has no path, line and text") from None
-    paths = tuple(map(str, _list(told, "paths")[:most]))
-    return Found(paths=paths, matches=matches, more=bool(told.get("more")))
-
-
-def _list(told: Mapping[str, Any], name: str) -> list[Any]:
-    found = told.get(name, [])
-    if not isinstance(found, list):
-        raise unreadable(f"its “{name}” is no list")
-    return found
-
-
-def _bytes(text: Any) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise unreadable("a piece of output is not base64") from None
-
-
-def _is_text(item: object) -> bool:
-    return isinstance(item, str)

@@ -74,7 +74,7 @@ def follow_manifest(changes: Changes, fact: Fact) -> None:
 def follow(conn: sa.Connection, changes: Changes, facts: Sequence[Fact]) -> None:
     """Bring the rows of one environment on by facts of its journal."""
     id = facts[0].session_id
-    before = environments.get(conn, id)
+    before = environments.folded(conn, id)
     environment = before or Environment(id=id)
     for fact in facts:
         environment = rule_of.apply(environment, fact)

@@ -19,6 +19,7 @@ from studio.core.rules.environments.records import Busy
 from studio.core.rules.environments.slots import Coverage
 from studio.core.store import codec, raw, secrets
 
+FOLDED = "SELECT folded FROM environments WHERE id = ?"
 ONE = "SELECT folded, definition FROM environments WHERE id = ?"
 NAMED = (
     "SELECT folded, definition FROM environments WHERE name = ? AND deleted IS NULL "
@@ -79,6 +80,12 @@ def get(conn: sa.Connection, id: str) -> Environment | None:
     """The environment with this id, deleted or not."""
     row = raw.one(conn, ONE, (id,))
     return None if row is None else _environment(row)
+
+
+def folded(conn: sa.Connection, id: str) -> Environment | None:
+    """The same, but of its definition, which may be long, the slots alone."""
+    row = raw.one(conn, FOLDED, (id,))
+    return None if row is None else codec.back(Environment, row[0])
 
 
 def find(conn: sa.Connection, word: str) -> Environment | None:

@@ -19,7 +19,12 @@ LAST = (
     "JOIN probes ON id = last"
 )
 NEWEST = f"SELECT {COLUMNS} {LAST}"
-STATES = f"SELECT id, state {LAST} ORDER BY id"
+MOVES = "SELECT count(*), count(started), count(ended) FROM probes WHERE kind = ?"
+SWEEP = (
+    "DELETE FROM probes WHERE id IN (SELECT id FROM probes WHERE ended < ? AND EXISTS (SELECT 1 "
+    "FROM probes AS newer WHERE newer.kind = probes.kind AND newer.target = probes.target "
+    "AND newer.id > probes.id) LIMIT ?)"
+)
 WORKERS = "SELECT id FROM workers"
 
 
@@ -60,9 +65,10 @@ def newest(conn: sa.Connection, kind: str) -> tuple[Probe, ...]:
     return tuple(_probe(row) for row in raw.every(conn, NEWEST, (kind,)))
 
 
-def states(conn: sa.Connection, kind: str) -> tuple[tuple[str, str], ...]:
-    """Id and state of the newest of a kind for each target."""
-    return tuple((row[0], row[1]) for row in raw.every(conn, STATES, (kind,)))
+def moves(conn: sa.Connection, kind: str) -> tuple[int, int, int]:
+    """How many of a kind there are, were started and have ended: others when any of them moved."""
+    asked, started, ended = raw.one(conn, MOVES, (kind,)) or (0, 0, 0)
+    return asked, started, ended
 
 
 def workers(conn: sa.Connection) -> frozenset[str]:

@@ -2,11 +2,11 @@
 
 import sqlalchemy as sa
 
-from studio.core.store import files, people, raw, uploads
+from studio.core.store import files, people, probes, raw, uploads
 from studio.core.store.db import Db
 
 DAY = 86_400_000
-RECEIPTS, TOKENS, UPLOADS = 7 * DAY, 2 * DAY, DAY
+RECEIPTS, TOKENS, UPLOADS, DRAFTS, PROBES = 7 * DAY, 2 * DAY, DAY, DAY, 30 * DAY
 BATCH = 1_000
 
 SWEEPS = (
@@ -14,6 +14,8 @@ SWEEPS = (
      "(SELECT scope, key FROM receipts WHERE time < ? LIMIT ?)", RECEIPTS),
     ("DELETE FROM spent WHERE id IN (SELECT id FROM spent WHERE time < ? LIMIT ?)", TOKENS),
     (uploads.SWEEP, UPLOADS),
+    ("DELETE FROM drafts WHERE id IN (SELECT id FROM drafts WHERE time < ? LIMIT ?)", DRAFTS),
+    (probes.SWEEP, PROBES),
 )  # fmt: skip
 OLD_SIGN_INS = (
     "DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE seen < ? OR made < ? LIMIT ?)"
@@ -25,7 +27,9 @@ def sweep(conn: sa.Connection, now: int, ages: people.Ages) -> int:
 
     Receipts answer a repeated command for seven days, used tokens are remembered until long after
     they would have run out, sign-ins for as long as they are good, uploads that no
-    message carries for a day.
+    message carries and plugins that nobody confirmed for a day, a look at something outside for
+    30 days after its end, the newest at each target for ever. (A rebuild from the journal brings
+    old looks back until the next sweep.)
     """
     gone = raw.put(conn, OLD_SIGN_INS, (now - ages.idle, now - ages.total, BATCH))
     return gone + sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)

@@ -69,6 +69,13 @@ class LiveCatalog:
         """Look at the plugins that are there."""
         await self._plugins.fresh()
 
+    async def tidy(self) -> None:
+        """End connections, and clear unpacked plugins, that nobody has used for long."""
+        self._let_idle_go()
+        connections = [*self._connections.values(), *self._ending]
+        launches = [connection.server.launch for connection in connections]
+        await self._plugins.tidy({launch.folder for launch in launches if launch is not None})
+
     async def offered(self, manifest: Mapping[str, Any]) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
         await self._plugins.fresh()
@@ -179,7 +186,7 @@ class LiveCatalog:
             for entry in plugin.described.servers:
                 yield Source(
                     entry=entry, folder=plugin.folder, plugin=plugin.name, version=plugin.version,
-                    hash=plugin.described.hash,
+                    hash=plugin.described.hash, unpacked=plugin.unpacked,
                 )  # fmt: skip
 
     async def _packages(

@@ -6,7 +6,7 @@ the store: `studio.core.work.plugins` puts them behind the same questions.
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +15,7 @@ from studio.core.packages import folder as folders
 from studio.core.packages import package
 from studio.core.rules import plugins as rule
 from studio.core.rules.errors import StudioError
+from studio.core.tools.intact import Unpacked
 from studio.core.tools.skills import Package
 
 LOOK_SECONDS = 2.0
@@ -22,10 +23,14 @@ LOOK_SECONDS = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """A plugin that can be used; its servers are started in `folder`."""
+    """A plugin that can be used; its servers are started in `folder`.
+
+    `unpacked` are the files of an installed one, which nobody is to change.
+    """
 
     described: rule.Plugin
     folder: Path
+    unpacked: Unpacked | None = None
 
     @property
     def name(self) -> str:
@@ -63,6 +68,10 @@ class PluginShelf(Protocol):
 
     async def skill(self, hash: str) -> Package | None:
         """The skill that was saved by its content."""
+        ...
+
+    async def tidy(self, in_use: Collection[Path]) -> None:
+        """Clear what nobody needs any more, beside the folders that servers run in now."""
         ...
 
 
@@ -115,6 +124,9 @@ class Plugins:
     async def skill(self, hash: str) -> Package | None:
         """Folders hold no skills of their own."""
         return None
+
+    async def tidy(self, in_use: Collection[Path]) -> None:
+        """Folders are their owner's: nothing is cleared."""
 
     def _look(self) -> None:
         states = {folder: folders.state(folder) for folder in _plugin_folders(self._given)}

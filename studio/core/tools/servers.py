@@ -11,6 +11,7 @@ from studio.core.network import hosts
 from studio.core.rules.events import Origin
 from studio.core.rules.servers import identity
 from studio.core.tools import http
+from studio.core.tools.intact import Unpacked
 from studio.core.tools.mcp.connection import Server
 from studio.core.tools.mcp.stdio import Launch
 from studio.core.tools.values import NotSet, Values, named
@@ -26,7 +27,7 @@ class BadServer(Exception):
 class Source:
     """A server's description and who brought it; its command is started in `folder`.
 
-    `hash` is that of the plugin's files.
+    `hash` is that of the plugin's files, `unpacked` those files where they are held to it.
     """
 
     entry: Mapping[str, Any]
@@ -34,6 +35,7 @@ class Source:
     plugin: str | None = None
     version: str | None = None
     hash: str = ""
+    unpacked: Unpacked | None = None
 
     @property
     def name(self) -> str:
@@ -120,7 +122,10 @@ def _launch(source: Source, values: Values, data: Path) -> Launch:
         raise BadServer(f"{source.name}: its “env” has a name or value that cannot be given.")
     if source.hash:  # what Python keeps of its modules would lie among a plugin's files
         env.setdefault("PYTHONDONTWRITEBYTECODE", "1")
-    return Launch(command=[_put(part, places) for part in command], folder=source.folder, env=env)
+    return Launch(
+        command=[_put(part, places) for part in command], folder=source.folder, env=env,
+        unpacked=source.unpacked,
+    )  # fmt: skip
 
 
 def _headers(entry: Mapping[str, Any], url: str, values: Values) -> dict[str, str]:

@@ -202,6 +202,10 @@ class Catalog(Protocol):
         """The tools of this manifest now. Never raises for a broken server: that is a Gap."""
         ...
 
+    async def tidy(self) -> None:
+        """Let go of what nobody has used for long."""
+        ...
+
     async def close(self) -> None:
         """End every server and connection it started."""
         ...

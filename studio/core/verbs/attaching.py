@@ -1,7 +1,8 @@
 """Attaching: the files of a message, found and judged in the transaction that accepts it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,7 +18,11 @@ from studio.core.store import files as kept
 
 @dataclass
 class Attached:
-    """The parts of one message. `given` is what was found for them."""
+    """The parts of one message. `given` is what was found for them.
+
+    `warnings` say which model of the agent's chain would not be given one of them, were it asked
+    in place of the first.
+    """
 
     person: Person
     parts: Sequence[Part]
@@ -25,6 +30,7 @@ class Attached:
     agent: tuple[str, int] | None = None  # of a session that has not begun yet
     model: dict[str, str] | None = None  # chosen for it
     given: list[Given] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def find(self, conn: sa.Connection, session: Session) -> None:
         """Find every part and hold it against what the model reads; one refusal for all."""
@@ -49,9 +55,19 @@ class Attached:
         if faults:
             words = next(iter(faults.values()))
             raise Invalid(f"The message was not sent. {words}", code=code, fields=faults)
-        reads = models.reads(self._model(conn, session))
-        if refused := files.refused(self.given, reads, self.limits):
-            raise files.refusal(refused)
+        self._judge(self._chain(conn, session))
+
+    def _judge(self, chain: Sequence[Mapping[str, Any]]) -> None:
+        """Hold the files against every model of the chain; the first must read all of them."""
+        refused = [files.refused(self.given, models.reads(one), self.limits) for one in chain]
+        if refused[0]:
+            able = [_named(one) for one, wrong in zip(chain, refused, strict=True) if not wrong]
+            raise files.refusal(refused[0], able=able[0] if able else "")
+        self.warnings = [
+            files.left_out(_named(one), wrong)
+            for one, wrong in zip(chain, refused, strict=True)
+            if wrong
+        ]
 
     def spend(self, conn: sa.Connection, _session: Session, made: Sequence[Fact]) -> None:
         """The uploads are artifacts now."""
@@ -78,14 +94,20 @@ class Attached:
         )  # fmt: skip
         return Given(ref=ref, found=found, is_new=True, source="upload", by=self.person.id)
 
-    def _model(self, conn: sa.Connection, session: Session) -> dict[str, object]:
+    def _chain(self, conn: sa.Connection, session: Session) -> list[dict[str, Any]]:
+        """The models that may be asked, in their order, as far as they are known."""
         chosen = self.model if self.model is not None else session.model
         if chosen is not None:
-            return providers.full(conn, chosen)
+            return [providers.full(conn, chosen)]
         name, version = self.agent or (session.agent, session.agent_version)
         agent = agents.get(conn, name, version)
         assert agent is not None, "a session is pinned to a version that exists"
-        return providers.full(conn, agent.manifest.get("model", {}))
+        chain = models.chain(agent.manifest.get("model", {}))
+        return [providers.full(conn, one) for one in chain]
+
+
+def _named(model: Mapping[str, Any]) -> str:
+    return str(model.get("name") or model.get("provider") or "a model")
 
 
 def _missing(part: Part) -> str:

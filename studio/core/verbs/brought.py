@@ -1,28 +1,40 @@
-"""What plugins bring to an agent that is being saved, and what will be missing when it runs."""
+"""What plugins bring to an agent that is being saved, and what will be missing when it runs:
+providers of models, plugins, skills and what those need.
+"""
 
 from collections.abc import Iterator
 
 import sqlalchemy as sa
 
+from studio.core.rules import models, saved, sources
 from studio.core.rules import plugins as rule
 from studio.core.rules import secrets as secret_rule
-from studio.core.rules import sources
 from studio.core.rules.agent import Manifest
 from studio.core.rules.plugins import Plugin, Skill
-from studio.core.store import listings, plugins, secrets
+from studio.core.store import listings, plugins, providers, secrets
 
 
 def warnings(conn: sa.Connection, manifest: Manifest, version: int) -> tuple[str, ...]:
-    """Sentences about plugins, skills and what those need; `version` is the newest one saved.
+    """Sentences about providers, plugins, skills and what those need.
 
-    Tools of servers are known only as they were last listed, so nothing is said of those that were
-    not.
+    `version` is the newest one saved. Tools of servers are known only as they were last listed, so
+    nothing is said of those that were not.
     """
     found, missing = _plugins(conn, manifest)
+    missing = [*_providers(conn, manifest), *missing]
     skills, gone = _skills(conn, manifest, found)
     if not any(skill.requires != rule.Requires() for skill in skills):
         return (*missing, *gone)
     return (*missing, *gone, *_needs(conn, manifest, version, found, skills))
+
+
+def _providers(conn: sa.Connection, manifest: Manifest) -> Iterator[str]:
+    for name in sorted(saved.named(manifest.model) - {*models.PROVIDERS}):
+        if providers.get(conn, name) is None:
+            yield (
+                f"Its model names the provider {name}, which is not saved under Models. Turns that "
+                "would ask it fail until an admin adds it there."
+            )
 
 
 def _plugins(conn: sa.Connection, manifest: Manifest) -> tuple[list[Plugin], list[str]]:

@@ -26,18 +26,23 @@ TITLE_CHARACTERS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """A new session, and its first turn when a message came with it."""
+    """A new session, and its first turn when a message came with it; `warnings` as of `Sent`."""
 
     session_id: str
     turn_id: str | None
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """A message was accepted and opened this turn."""
+    """A message was accepted and opened this turn.
+
+    `warnings` say which fallbacks of its model would not be given one of its files.
+    """
 
     session_id: str
     turn_id: str
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +152,9 @@ class SessionVerbs(Verbs):
                  *([environment] if environment is not None else ())],
             ),
             before=place.then(attached.find), also=attached.spend,
-            answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
+            answer=lambda s, f: {
+                "session_id": session_id, "turn_id": turn_id, "warnings": attached.warnings
+            },
         )  # fmt: skip
         fault("message.after_commit")
         return Started(**done.answer)
@@ -289,7 +296,9 @@ class SessionVerbs(Verbs):
         done = await self.journal.commit(
             session_id, rule, at=self.clock.now(), actor=person.actor, wake_at=self.clock.now(),
             receipt=parts.receipt(person, verb, session_id, key, [*asked, *attached.asked]),
-            answer=lambda s, f: {"session_id": session_id, "turn_id": turn_id},
+            answer=lambda s, f: {
+                "session_id": session_id, "turn_id": turn_id, "warnings": attached.warnings
+            },
             before=before, also=attached.spend,
         )  # fmt: skip
         fault("message.after_commit")

@@ -18,6 +18,7 @@ from studio.core.rules import agent as agents_rule
 from studio.core.rules import contents, turn
 from studio.core.rules import events as e
 from studio.core.rules.errors import Unavailable
+from studio.core.rules.files import FileLimits
 from studio.core.rules.servers import unsaid
 from studio.core.rules.session import Session
 from studio.core.store import agents, listings, wakes
@@ -43,13 +44,14 @@ class Driver:
 
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
-        clock: Clock, opening: Opening, trace_key: bytes = b"",
+        clock: Clock, opening: Opening, trace_key: bytes = b"", limits: FileLimits | None = None,
         environments: Turns | None = None,
     ) -> None:  # fmt: skip
         self.db, self.journal, self.feed = db, journal, feed
         self.shelf, self.catalog, self.clock = shelf, catalog, clock
         self.opening, self.outage, self.trace_key = opening, Outage(), trace_key
         self.environments = environments
+        self.limits = limits or FileLimits()
         self._asking, self._sending = Asking(self), Sending(self)
         self._health = Health(db, clock)
         self._manifests: dict[tuple[str, int], agents_rule.Manifest] = {}

@@ -80,7 +80,7 @@ class Keeping:
             return await self._page(given, asked)
         reads = await self._reads(kit.session_id)
         if reason := files.unreadable(given.ref.media, reads) or files.unfit(
-            given.found, given.ref.name, files.FileLimits()
+            given.found, given.ref.name, self.driver.limits
         ):
             raise ToolError(
                 "artifact.unreadable", f"It cannot be shown to you. {reason}", settled=True

@@ -79,7 +79,9 @@ class Opening:
         if name in self._key_problems:
             why = self._key_problems[name]
             raise _unusable(f"The key of the provider {name} cannot be opened: {why}.")
-        return {**whole, "key": Key(value=self._keys[name])} if name in self._keys else whole
+        if name not in self._keys:
+            return whole
+        return {**whole, "key": Key(value=self._keys[name], of=f"provider {name}")}
 
     def _with_own_key(self, model: Mapping[str, Any]) -> Mapping[str, Any]:
         """The model with its {"secret": NAME} opened."""
@@ -87,7 +89,10 @@ class Opening:
         if not isinstance(key, Mapping) or "secret" not in key:
             return model
         try:
-            return {**model, "key": Key(value=self.values.opened(key))}
+            return {
+                **model,
+                "key": Key(value=self.values.opened(key), of=f"secret {key['secret']}"),
+            }
         except NotSet as wrong:
             raise _unusable(f"The model cannot be asked. {wrong}") from None
 

@@ -1,17 +1,17 @@
 """Plugins of a worker: those that were installed, made from the store, and those in folders.
 
 An installed plugin is unpacked once into a folder named by its hash, which every worker can make
-and none changes: what lies there is held against the hashes whenever a worker first uses it.
+and none changes: what lies there is held against the hashes whenever a worker first uses it, and
+before each start of a server in it.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import shutil
-import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from studio.core.clock import Clock
@@ -20,12 +20,17 @@ from studio.core.rules.plugins import File
 from studio.core.store import plugins as kept
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
+from studio.core.tools.intact import Unpacked, difference
 from studio.core.tools.plugins import Plugin, Plugins
 from studio.core.tools.skills import Package
 from studio.core.tools.tool import ToolError
 
+log = logging.getLogger("studio.worker")
+
 MOST_SHOWN_BYTES = 4 * 1024 * 1024  # of skills in folders that are kept for pages
 PROGRAMS = (b"#!", b"\x7fELF")  # what begins so may be started
+KEPT_SECONDS = 7 * 86_400  # unused for so long, an unpacked package goes; it can be made again
+DRAFT_SECONDS = 86_400  # so old, what was half unpacked is nobody's work any more
 
 
 class StoredPlugins:
@@ -74,7 +79,9 @@ class StoredPlugins:
         except OSError as wrong:
             return f"It cannot be unpacked here: {wrong.strerror or wrong}."
         described = rule.with_files(row.plugin, files)
-        return Plugin(described=described, folder=folder)
+        words = f"the plugin {row.plugin.name} {row.plugin.version}"
+        unpacked = Unpacked(folder=folder, files=tuple(files), of=words)
+        return Plugin(described=described, folder=folder, unpacked=unpacked)
 
     async def skill(self, hash: str) -> Package | None:
         """The skill that was saved by its content."""
@@ -88,13 +95,34 @@ class StoredPlugins:
 
     async def _unpacked(self, place: Path, hash: str, files: Sequence[File]) -> Path:
         """The folder of a package, made when it is not there or not what it should be."""
-        if hash in self._whole:
-            return self._whole[hash]
-        if not await asyncio.to_thread(is_whole, place, files):
+        if hash in self._whole and await asyncio.to_thread(_touch, place, self._seconds()):
+            return place
+        if await asyncio.to_thread(difference, place, files):
             data = await self._db.read(lambda conn: kept.bytes_of(conn, files))
             await asyncio.to_thread(unpack, place, files, data)
+        await asyncio.to_thread(_touch, place, self._seconds())
         self._whole[hash] = place
         return place
+
+    async def tidy(self, in_use: Collection[Path]) -> None:
+        """Clear packages of earlier versions that no worker of this machine has used for a week.
+
+        `in_use` are the folders that servers run in now.
+        """
+        rows = await self._db.read(kept.every)
+        current = {row.plugin.hash for row in rows}
+        now = self._seconds()
+        cleared = await asyncio.to_thread(tidy, self._folder, {*in_use}, current, now)
+        gone = [hash for hash, place in self._whole.items() if not place.exists()]
+        for hash in gone:
+            del self._whole[hash]
+        if gone:  # what was offered of them is found anew, and unpacked again if it is asked for
+            self.generation += 1
+        if cleared:
+            log.info("%d unpacked packages that nobody used were cleared.", cleared)
+
+    def _seconds(self) -> float:
+        return self._clock.now() / 1000
 
     async def _note(self) -> None:
         """Leave word of the folders of this machine, for the pages."""
@@ -131,20 +159,6 @@ class StoredPlugins:
         )  # fmt: skip
 
 
-def is_whole(place: Path, files: Sequence[File]) -> bool:
-    """The folder holds these files and nothing else, byte for byte."""
-    if not place.is_dir() or place.is_symlink():
-        return False
-    there = {
-        str(Path(root, name).relative_to(place))
-        for root, folders, names in os.walk(place)
-        for name in (*names, *(one for one in folders if Path(root, one).is_symlink()))
-    }
-    if there != {file.path for file in files}:
-        return False
-    return all(_is(place / file.path, file) for file in files)
-
-
 def unpack(place: Path, files: Sequence[File], data: dict[str, bytes]) -> None:
     """Write the files, which nobody is to change, beside `place`, and put all there at once."""
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -162,18 +176,34 @@ def unpack(place: Path, files: Sequence[File], data: dict[str, bytes]) -> None:
         draft.rename(place)
     except OSError:  # another worker of this machine was first
         _clear(draft)
-        if not is_whole(place, files):
+        if difference(place, files):
             raise
 
 
-def _is(path: Path, file: File) -> bool:
+def tidy(folder: Path, in_use: Collection[Path], current: Collection[str], now: float) -> int:
+    """Clear what is too old in a folder of packages; how many packages went. `now` in seconds."""
+    cleared = 0
+    for place in [*folder.glob("plugins/*"), *folder.glob("skills/*")]:
+        if place in in_use or place.name in current:
+            _touch(place, now)
+            continue
+        is_draft = place.name.startswith(".")
+        age = now - place.lstat().st_mtime
+        if age > (DRAFT_SECONDS if is_draft else KEPT_SECONDS):
+            away = place.with_name(f".{place.name[:80]}.{secrets.token_hex(8)}.old")
+            place.rename(away)  # gone at once for whoever looks, also when it takes a while
+            _clear(away)
+            cleared += not is_draft
+    return cleared
+
+
+def _touch(place: Path, now: float) -> bool:
+    """Note that a folder is used now; False when it is not there."""
     try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size != file.size:
-            return False
-        return sha256(path.read_bytes()).hexdigest() == file.hash
-    except OSError:
+        os.utime(place, (now, now), follow_symlinks=False)
+    except FileNotFoundError:
         return False
+    return True
 
 
 def _clear(folder: Path) -> None:

@@ -10,6 +10,7 @@ from studio.core.faults import fault
 from studio.core.rules import calls, contents, digests, turn
 from studio.core.rules import events as e
 from studio.core.rules.files import Given
+from studio.core.rules.servers import unsaid
 from studio.core.rules.session import Call, Session
 from studio.core.rules.spans import Names
 from studio.core.tools import platform
@@ -213,10 +214,10 @@ class _Prepared:
 
 
 def _missing(call: Call, offered: Offered) -> str:
-    """Why a tool is not there: what is said of its server first, then of anything."""
+    """Why a tool is not there, of its server first, then of anything; without a server's words."""
     gaps = [gap for gap in offered.gaps if gap.kind == "missing"]
-    own = [gap.message for gap in gaps if gap.source in {call.origin.server, call.origin.plugin}]
-    return next(iter([*own, *(gap.message for gap in gaps)]), "It is no longer offered.")
+    own = [gap for gap in gaps if gap.source in {call.origin.server, call.origin.plugin}]
+    return next((unsaid(gap.message) for gap in [*own, *gaps]), "It is no longer offered.")
 
 
 def _changed(call: Call, spec: ToolSpec | None) -> str:

@@ -18,6 +18,7 @@ from studio.core.rules.access import needs
 from studio.core.rules.errors import Invalid, Refused, StudioError
 from studio.core.runtime import Plan
 from studio.web import errors
+from studio.web.faults import Fault, faults_of
 from studio.web.pages import agent_fields
 from studio.web.pages.agent_fields import Fields
 from studio.web.render import Frame, frame, page
@@ -33,7 +34,6 @@ instructions: |
 model:
   provider: scripted
 """
-LONGEST_SOURCE = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +46,6 @@ class Draft:
     format: Format = "yaml"
     mode: str = "text"
     fields: Fields = field(default_factory=Fields)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fault:
-    """What is wrong with a field, its line and the text of that line."""
-
-    path: str
-    words: str
-    line: int | None
-    source: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,35 +178,10 @@ async def _again(request: Request, draft: Draft, refusal: StudioError) -> Respon
         now = int(refusal.details["version"])
         who, name = person(request), str(refusal.details["name"])
         moved = await reader(request).agent_diff(who, name, draft.expect, now)
-    fields = refusal.fields if isinstance(refusal, Invalid) else {}
     return await _show(
-        request, draft, error=refusal.message, faults=tuple(_faults(draft, refusal, fields)),
+        request, draft, error=refusal.message, faults=faults_of(draft.text, draft.format, refusal),
         moved=moved, status=errors.status(refusal),
     )  # fmt: skip
-
-
-def _faults(draft: Draft, refusal: StudioError, fields: dict[str, str]) -> list[Fault]:
-    lines: dict[str, int] = dict(refusal.details.get("lines", {}))
-    if not lines:
-        try:
-            lines = manifests.read(draft.text, format=draft.format).located(fields)
-        except Invalid:
-            lines = {}
-    source = draft.text.split("\n")
-    found = [
-        Fault(
-            path=path, words=words, line=lines.get(path),
-            source=_source(source, lines.get(path)),
-        )
-        for path, words in fields.items()
-    ]  # fmt: skip
-    return sorted(found, key=lambda fault: fault.line or 0)
-
-
-def _source(lines: list[str], number: int | None) -> str:
-    if number is None or not 0 < number <= len(lines):
-        return ""
-    return lines[number - 1].strip()[:LONGEST_SOURCE]
 
 
 async def _show(

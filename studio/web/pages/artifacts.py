@@ -100,8 +100,9 @@ async def _artifact(request: Request) -> ArtifactView:
     version = asked(request, "version")
     number = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else None
     return await reader(request).artifact(
-        person(request), request.path_params["artifact_id"], number
-    )
+        person(request), request.path_params["artifact_id"], number,
+        cursor=asked(request, "cursor") or None,
+    )  # fmt: skip
 
 
 def _bytes(request: Request, shown: VersionView, kind: str, told: dict[str, str]) -> Response:

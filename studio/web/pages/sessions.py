@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from studio.core.projections.environments import EnvironmentRow
 from studio.core.reader import (
     AgentRow,
     AgentView,
@@ -18,12 +19,12 @@ from studio.core.reader import (
     Timeline,
 )
 from studio.core.rules.errors import Invalid, StudioError
-from studio.core.rules.files import UPLOAD_BYTES
 from studio.core.runtime import Upload
 from studio.web import attachments, errors
 from studio.web.attachments import Attached
 from studio.web.cards import CardView, cards_of
 from studio.web.composer import Composer, composer, model_of
+from studio.web.pages import session_environments
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import (
     asked,
@@ -37,6 +38,7 @@ from studio.web.visit import (
     text,
     typed,
 )
+from studio.web.words import stopped_words
 
 STATUSES = ("queued", "running", "held", "waiting", "completed", "failed", "cancelled", "idle")
 NEEDS = ("any", "held", "questions", "uncertain")
@@ -55,11 +57,12 @@ class Filters:
     status: str = ""
     needs: str = ""
     plugin: str = ""
+    environment: str = ""
 
     @property
     def any(self) -> bool:
         """Something is asked for."""
-        return bool(self.q or self.agent or self.status or self.needs or self.plugin)
+        return any(getattr(self, name) for name in self.__dataclass_fields__)
 
     def url(self, **changes: str) -> str:
         """The list's URL with some filters changed; empty ones are left out."""
@@ -94,11 +97,13 @@ class NewView:
     private: bool
     models: tuple[ModelChoice, ...]
     model: str
+    environments: tuple[EnvironmentRow, ...]
+    environment: str
     key: str
     fields: dict[str, str]
     error: str = ""
     uploads: tuple[Upload, ...] = ()
-    most: int = UPLOAD_BYTES
+    most: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +149,8 @@ async def index(request: Request) -> Response:
     filters, cursor = _filters(request), asked(request, "cursor")
     found = await reader(request).sessions(
         person(request), q=filters.q, agent=filters.agent, status=filters.status,
-        needs=filters.needs, plugin=filters.plugin, cursor=cursor or None,
+        needs=filters.needs, plugin=filters.plugin, environment=filters.environment,
+        cursor=cursor or None,
     )  # fmt: skip
     view = ListView(
         frame=await frame(
@@ -165,7 +171,10 @@ async def index(request: Request) -> Response:
 
 async def new(request: Request) -> Response:
     """GET /sessions/new."""
-    return await _form(request, agent=asked(request, "agent"), title="", message="", private=False)
+    return await _form(
+        request, agent=asked(request, "agent"), title="", message="", private=False,
+        environment=asked(request, "environment"),
+    )  # fmt: skip
 
 
 async def create(request: Request) -> Response:
@@ -179,12 +188,12 @@ async def create(request: Request) -> Response:
         started = await runtime(request).start_session(
             person(request), agent=agent, title=title, message=message if message.strip() else None,
             private=private, files=files.parts, model=model_of(text(form, "model")),
-            key=text(form, "key") or None,
+            environment=text(form, "environment") or None, key=text(form, "key") or None,
         )  # fmt: skip
     except StudioError as refusal:
         return await _form(
             request, agent=agent, title=title, message=message, private=private, refusal=refusal,
-            files=files, model=text(form, "model"),
+            files=files, model=text(form, "model"), environment=text(form, "environment"),
         )  # fmt: skip
     return onward(request, f"/sessions/{started.session_id}")
 
@@ -233,17 +242,17 @@ async def send(request: Request) -> Response:
         if files.refusal is not None:
             raise files.refusal
         if text(form, "how") == "deny":
-            await runtime(request).deny_and_send(
+            sent = await runtime(request).deny_and_send(
                 person(request), session_id, message, reason=text(form, "reason"),
                 files=files.parts, key=key,
             )  # fmt: skip
         else:
-            await runtime(request).send_message(
+            sent = await runtime(request).send_message(
                 person(request), session_id, message, files=files.parts, key=key
             )
     except StudioError as refusal:
         return await back(request, typed=message, refusal=refusal, files=files)
-    return await back(request)
+    return await back(request, said=" ".join(sent.warnings))
 
 
 async def stop(request: Request) -> Response:
@@ -254,7 +263,7 @@ async def stop(request: Request) -> Response:
         stopped = await runtime(request).cancel_turn(
             person(request), session_id, reason=text(form, "reason")
         )
-        said = f"Stopped. {_ran(len(stopped.ran))} {_unknown(len(stopped.unknown))}"
+        said = stopped_words(len(stopped.ran), len(stopped.unknown))
     except StudioError as error:
         refusal = error
     return await back(request, typed=written, refusal=refusal, said=said)
@@ -343,7 +352,7 @@ async def _panel(request: Request, session: SessionView) -> Panel:
 
 async def _form(
     request: Request, *, agent: str, title: str, message: str, private: bool, model: str = "",
-    refusal: StudioError | None = None, files: Attached | None = None,
+    environment: str = "", refusal: StudioError | None = None, files: Attached | None = None,
 ) -> Response:  # fmt: skip
     view = NewView(
         frame=await frame(request, "New session", nav="sessions"),
@@ -354,10 +363,13 @@ async def _form(
         private=private,
         models=tuple(await reader(request).model_choices(person(request))),
         model=model,
+        environments=await session_environments.choices(request, environment),
+        environment=environment,
         key=new_key(),
         fields=refusal.fields if isinstance(refusal, Invalid) else {},
         error=refusal.message if refusal else "",
         uploads=await attachments.uploads(request, files.ids) if files else (),
+        most=runtime(request).limits.upload_bytes,
     )
     status = errors.status(refusal) if refusal else 200
     return page(request, "sessions/new.html", view, status=status)
@@ -371,21 +383,10 @@ def _filters(request: Request) -> Filters:
         status=status if status in STATUSES else "",
         needs=needs if needs in NEEDS else "",
         plugin=asked(request, "plugin"),
+        environment=asked(request, "environment"),
     )
 
 
 def _number(request: Request, name: str) -> int | None:
     value = asked(request, name)
     return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
-
-
-def _ran(number: int) -> str:
-    if number == 0:
-        return "No call had run."
-    return "One call had already run." if number == 1 else f"{number} calls had already run."
-
-
-def _unknown(number: int) -> str:
-    if number == 0:
-        return ""
-    return f"The outcome of {'one call' if number == 1 else f'{number} calls'} is not known."

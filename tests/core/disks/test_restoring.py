@@ -1,6 +1,7 @@
 """Restoring: byte for byte, mode for mode, nanosecond for nanosecond, or nothing at all."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,68 @@ def test_damage_names_the_file_and_changes_nothing(disks: Disks, work: Path, tmp
     assert told.value.code == "disk.damaged"
     assert folders.told(work) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["store", "work"]
+
+
+def test_a_check_reads_everything_and_names_what_is_damaged(
+    disks: Disks, work: Path, tmp_path: Path
+):
+    kept = disks.keep(work)
+    assert disks.check(kept.digest) == kept.version.size - len("hello\n")  # which is there twice
+
+    (pack,) = (tmp_path / "store" / "packs").iterdir()
+    data = bytearray(pack.read_bytes())
+    data[data.find((work / "random.bin").read_bytes())] ^= 1
+    pack.write_bytes(data)
+
+    with pytest.raises(Unavailable, match=r"^random\.bin: "):
+        disks.check(kept.digest)
+
+
+def test_a_folder_to_restore_into_must_be_there(disks: Disks, work: Path, tmp_path: Path):
+    digest = disks.keep(work).digest
+
+    with pytest.raises(NotFound, match="no folder to restore again into"):
+        disks.restore(digest, tmp_path / "missing" / "again")
+
+
+def test_a_link_in_the_way_is_exchanged_and_not_followed(disks: Disks, work: Path, tmp_path: Path):
+    digest, before = disks.keep(work).digest, folders.told(work)
+    (tmp_path / "again").symlink_to(work)
+
+    disks.restore(digest, tmp_path / "again", replace=True)
+
+    assert not (tmp_path / "again").is_symlink()
+    assert folders.told(tmp_path / "again") == folders.told(work) == before
+
+
+@pytest.fixture
+def as_nobody():
+    """A folder of somebody who is not root, and the rights of that person until the test ends."""
+    if os.geteuid():
+        pytest.skip("only root can be somebody else for a while")
+    with tempfile.TemporaryDirectory() as name:
+        os.chown(name, 65_534, 65_534)
+        os.seteuid(65_534)
+        try:
+            yield Path(name)
+        finally:
+            os.seteuid(0)
+
+
+def test_without_the_right_to_read_it_is_said(as_nobody: Path):
+    disks, work = Disks(as_nobody / "store"), folders.make(as_nobody / "work")
+    (work / "notes.txt").chmod(0)
+    (work / "src" / "deep").chmod(0o400)
+    (work / "nothing in it").chmod(0)
+
+    kept = disks.keep(work)
+    disks.restore(kept.digest, work, replace=True)
+
+    assert kept.version.skipped == (
+        ("notes.txt", "unreadable"), ("nothing in it", "unreadable"),
+        ("src/deep/er", "unreadable"), ("src/deep/same.txt", "unreadable"),
+    )  # fmt: skip
+    assert sorted(path.name for path in as_nobody.iterdir()) == ["store", "work"]
 
 
 def test_a_pack_that_is_gone_is_told(disks: Disks, work: Path, tmp_path: Path):

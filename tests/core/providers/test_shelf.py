@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from contextlib import aclosing
 
 import pytest
 
-from studio.core.providers.provider import Key, ProviderError
+from studio.core.providers.provider import Key, Message, ProviderError, Request
 from studio.core.providers.shelf import Shelf
+from tests.standins.models import ANSWER, models
 
 CHAT = {"provider": "chat", "base_url": "http://127.0.0.1:1/v1", "key": {"setting": "KEY"}}
 
@@ -78,6 +80,72 @@ async def test_a_saved_provider_is_resolved_and_its_opened_key_is_used():
     assert (provider.name, provider.place.key) == ("openai", "opened")
     assert other == CHAT
     assert "opened" not in f"{model} {provider.place}"
+
+
+class Ticks:
+    """A clock that stands until it is told."""
+
+    at = 1_000.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    return Ticks()
+
+
+@pytest.fixture
+async def timed(ticks):
+    found = Shelf({"KEY": "secret"}, monotonic=ticks)
+    yield found
+    await found.close()
+
+
+def keyed(value: str) -> dict[str, object]:
+    return {**CHAT, "key": Key(value=value, of="provider ours")}
+
+
+async def test_a_client_whose_key_was_replaced_is_closed_soon(timed, ticks):
+    old, new, other = [await timed.get(model) for model in (keyed("a"), keyed("b"), CHAT)]
+    await timed.let_go()
+    at_once = old.http.is_closed
+    ticks.at += 31
+
+    await timed.let_go()
+
+    assert not at_once
+    assert [one.http.is_closed for one in (old, new, other)] == [True, False, False]
+    assert await timed.get(keyed("a")) is not old
+
+
+async def test_a_client_that_nobody_used_for_long_is_closed(timed, ticks):
+    unused, used = await timed.get(keyed("a")), await timed.get(CHAT)
+    ticks.at += 800
+    await timed.get(CHAT)
+    ticks.at += 101
+
+    await timed.let_go()
+
+    assert [one.http.is_closed for one in (unused, used)] == [True, False]
+
+
+async def test_a_client_that_is_answering_is_not_closed(timed, ticks):
+    with models() as server:
+        place = {"provider": "chat", "base_url": server.url, "key": None}
+        provider = await timed.get({**place, "key": Key(value="a", of="provider ours")})
+        request = Request(model="normal", instructions="", messages=(Message(role="user"),))
+        async with aclosing(provider.stream(request)) as items:
+            await anext(items)
+            ticks.at += 2_000
+            await timed.let_go()
+            *_, last = [item async for item in items]
+        ticks.at += 901
+        await timed.let_go()
+
+    assert last.text == ANSWER
+    assert provider.http.is_closed
 
 
 def test_the_sdk_is_not_imported_before_it_is_needed():

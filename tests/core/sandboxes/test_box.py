@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import time
 
 import pytest
@@ -234,3 +235,31 @@ async def test_fifty_commands_one_after_another_leave_nothing_open(box):
 
     assert len(os.listdir("/proc/self/fd")) == before
     assert time.monotonic() - began < 10
+
+
+async def test_a_bound_that_the_studio_cannot_raise_stays_as_it_is(make_box, box, launcher):
+    await said(make_box(name="first"), ":")
+    resource.prlimit(launcher.pid, resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+    assert await said(box, "ulimit -f; ulimit -n; ulimit -u") == "1024\n1024\n128\n"
+
+
+async def test_a_line_that_the_shell_cannot_read_does_nothing(box):
+    ran = await box.shell(Command(line="(echo ran > a\necho ran > b; ulimit -u > c"))
+
+    assert ran.exit == 2
+    assert b"syntax error" in ran.output
+    assert (await box.glob("**")).paths == ()
+
+
+async def test_a_command_that_is_ended_while_others_run_leaves_them_alone(box):
+    line = "echo; until [ -e go ]; do sleep 0.01; done; echo whole"
+    begun = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        long = group.create_task(box.shell(Command(line=line), lambda _: begun.set()))
+        await begun.wait()
+        short = await box.shell(Command(line="sleep 60", seconds=0.1))
+        await box.write("go", b"")
+
+    assert short.ended == "timeout"
+    assert long.result().output == b"\nwhole\n"

@@ -7,14 +7,16 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from studio.core.sandboxes import container_flags, gaps
+from studio.core.sandboxes import gaps
 from studio.core.sandboxes.container import Container, Image
-from studio.core.sandboxes.container_cli import Cli, found
-from studio.core.sandboxes.container_flags import FLAGS, Backend, Shape
+from studio.core.sandboxes.containers import flags, script
+from studio.core.sandboxes.containers.cli import Cli, found
+from studio.core.sandboxes.containers.flags import FLAGS, Backend, Shape
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
 from tests.standins import boxed, container_cli
 
@@ -69,7 +71,7 @@ def backend(*features: str, name="docker", rootless=False) -> Backend:
 
 
 def test_the_whole_command_line():
-    words = container_flags.argv(shape(), backend(*FEATURES))
+    words = flags.argv(shape(), backend(*FEATURES))
 
     told = " ".join(words)
     for part in (
@@ -86,12 +88,28 @@ def test_the_whole_command_line():
     assert not {"--privileged", "--cap-add", "--volume", "--publish", "--device"} & set(words)
 
 
+@pytest.mark.skipif(shutil.which("docker") is None, reason="docker's program is not installed")
+def test_dockers_own_program_understands_every_word():
+    told = shape(image="sha256:" + "1" * 64)
+    for words in (
+        flags.argv(told, backend(*FEATURES)), flags.argv(told, backend()),
+        ["ps", "--all", "--quiet", "--no-trunc", "--filter", "label=a=b"],
+        ["exec", "--interactive", "abc", *script.reading(b"1")], ["rm", "--force", "abc"],
+    ):  # fmt: skip
+        done = subprocess.run(
+            ["docker", "--host", "unix:///nowhere.sock", *words], capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert "docker.sock" not in done.stderr
+        assert "nowhere.sock" in done.stderr, done.stderr  # it got as far as asking the service
+
+
 @pytest.mark.parametrize("count", range(len(FEATURES) + 1))
 def test_the_flags_left_out_are_the_gaps_listed(count):
     rows = {flag.row for flag in FLAGS}
     for features in itertools.combinations(FEATURES, count):
         for loosened in ((), ("system",), ("network", "memory")):
-            words = container_flags.argv(shape(loosened=frozenset(loosened)), backend(*features))
+            words = flags.argv(shape(loosened=frozenset(loosened)), backend(*features))
             left_out = {
                 flag.row for flag in FLAGS if flag.row != "user" and flag.words[0] not in words
             }
@@ -105,7 +123,7 @@ def test_the_flags_left_out_are_the_gaps_listed(count):
 
 
 def test_a_flag_is_only_left_out_by_its_name():
-    assert [flag.row for flag in container_flags.kept(FEATURES, {"system"})] == [
+    assert [flag.row for flag in flags.kept(FEATURES, {"system"})] == [
         flag.row for flag in FLAGS if flag.row != "system"
     ]
 
@@ -114,7 +132,7 @@ def test_a_flag_is_only_left_out_by_its_name():
     "name,rootless,words", [("docker", True, []), ("podman", True, ["--userns", "keep-id"])]
 )
 def test_without_root_files_belong_to_the_studios_user(name, rootless, words):
-    made = container_flags.argv(shape(), backend("memory", name=name, rootless=rootless))
+    made = flags.argv(shape(), backend("memory", name=name, rootless=rootless))
 
     assert "--user" not in made
     assert [word for word in made if word in {"--userns", "keep-id"}] == words
@@ -182,7 +200,7 @@ async def test_a_container_of_other_limits_is_made_anew_and_the_disk_stays(docke
 
 async def test_someone_else_with_the_same_name_is_not_attached_to(docker):
     container_cli.State(docker.state).keep({
-        "Id": "e" * 64, "Name": container_flags.name("env_1"), "Config": {"Labels": {}},
+        "Id": "e" * 64, "Name": flags.name("env_1"), "Config": {"Labels": {}},
         "State": {"Running": True}, "Options": [],
     })  # fmt: skip
 
@@ -320,6 +338,43 @@ async def test_a_container_that_ends_in_the_middle_of_a_command_leaves_it_lost(d
     await box.stop()
 
 
+DRIVER = """
+import asyncio, sys
+from pathlib import Path
+from studio.core.sandboxes.container import Container, Image
+from studio.core.sandboxes.containers.cli import Cli
+from studio.core.sandboxes.contract import Command
+from tests.standins import container_cli
+
+async def main() -> None:
+    folder = Path(sys.argv[1])
+    box = Container(
+        folder / "disks/env_1", identity="env_1", image=Image(name=container_cli.IMAGE),
+        cli=Cli(str(folder / "docker"), "docker"), free=0,
+    )
+    line = "(setsid sleep 74 &); echo ready; sleep 74"
+    await box.shell(Command(line=line), lambda piece: print(piece.decode(), end="", flush=True))
+
+asyncio.run(main())
+"""
+
+
+async def test_a_command_ends_when_the_studio_is_killed(docker):
+    driver = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", DRIVER, str(docker.folder), stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert driver.stdout is not None
+    async with asyncio.timeout(10):
+        assert await driver.stdout.readline() == b"ready\n"
+        assert _sleeps("74")
+        driver.kill()
+        await driver.wait()
+        while _sleeps("74"):
+            await asyncio.sleep(0.02)
+    await docker.container().stop()
+
+
 async def test_a_service_that_does_not_answer_is_said(docker):
     docker.answers("info.json", {"ServerErrors": ["Cannot connect to the Docker daemon"]})
 
@@ -352,35 +407,9 @@ async def test_what_a_service_keeps_is_read_from_what_it_says(
 
 # The network --------------------------------------------------------------------------------------
 
-SOCAT = """#!/usr/bin/python3
-import socket, sys, threading
-def pump(a, b):
-    while data := a.recv(65536):
-        b.sendall(data)
-    b.shutdown(socket.SHUT_WR)
-def carry(a, path):
-    b = socket.socket(socket.AF_UNIX)
-    b.connect(path)
-    threading.Thread(target=pump, args=(a, b), daemon=True).start()
-    pump(b, a)
-if sys.argv[1] == "-u":
-    _, host, port = sys.argv[3].split(":")
-    socket.create_connection((host, int(port))).close()
-else:
-    port = int(sys.argv[1].split(":")[1].split(",")[0])
-    path = sys.argv[2].split(":", 1)[1]
-    server = socket.create_server(("127.0.0.1", port))
-    while True:
-        a, _ = server.accept()
-        threading.Thread(target=carry, args=(a, path), daemon=True).start()
-"""
-
 
 async def test_a_command_reaches_the_proxy_and_nothing_else(docker):
-    tools = docker.state / "bin"
-    tools.mkdir()
-    (tools / "socat").write_text(SOCAT)
-    (tools / "socat").chmod(0o755)
+    container_cli.with_socat(docker.state)
     labels = list[str]()
 
     async def serve(listener: socket.socket, label: str) -> None:
@@ -426,14 +455,14 @@ def _live() -> str:
     """Why no real container service can be tried here; empty when one answers."""
     cli = found()
     if cli is None:
-        return "NOT RUN: neither docker nor podman is installed"
+        return "NOT RUN: containers: neither docker nor podman is installed"
     done = subprocess.run([cli.program, "ps"], capture_output=True, text=True, check=False)
     if done.returncode:
-        return f"NOT RUN: {cli.name} does not answer: {done.stderr.strip()[-200:]}"
+        return f"NOT RUN: containers: {cli.name} does not answer: {done.stderr.strip()[-200:]}"
     images = subprocess.run(
         [cli.program, "images", "--format", "{{.ID}}"], capture_output=True, text=True, check=False
     )
-    return "" if images.stdout.split() else f"NOT RUN: {cli.name} has no image"
+    return "" if images.stdout.split() else f"NOT RUN: containers: {cli.name} has no image"
 
 
 async def test_a_real_container_where_there_is_one(tmp_path):

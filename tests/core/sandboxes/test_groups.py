@@ -88,7 +88,7 @@ def real():
 
 def test_a_real_group_bounds_and_is_removed(real):
     group = cgroups.make(real, Limits(memory=64 * 2**20, processes=3))
-    line = "for i in 1 2 3 4 5 6; do sleep 1 & done; wait"
+    line = "for i in 1 2 3 4 5 6; do sleep 0.2 & done; wait"
     joined = " ".join(f"; echo $$ > {path}" for path in group.joins)
 
     done = subprocess.run(["bash", "-c", f": {joined}; {line}"], capture_output=True, timeout=20)

@@ -39,9 +39,13 @@ def studio(tmp_path, isolation: str, tag: str, armed: str = "") -> subprocess.Po
     )  # fmt: skip
 
 
-def children(pid: int) -> list[int]:
-    words = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(word) for word in words]
+def tree(pid: int) -> list[int]:
+    """Every process below another."""
+    try:
+        words = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [found for word in words for found in (int(word), *tree(int(word)))]
 
 
 async def ended(pids: list[int]) -> bool:
@@ -68,8 +72,9 @@ async def test_no_process_outlives_a_studio_that_is_killed_while_a_command_runs(
     with studio(tmp_path, isolation, tag) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        launchers = children(process.pid)
-        assert alive(f"sleep\0{tag}")
+        launchers = tree(process.pid)
+        while len(alive(f"sleep\0{tag}")) < 2:
+            await asyncio.sleep(0.01)
 
         process.kill()
 
@@ -87,7 +92,7 @@ async def test_no_process_outlives_a_studio_that_dies_when_a_command_was_just_st
     with studio(tmp_path, isolation, tag, "sandbox.spawned:stop:1") as process:
         _, status = os.waitpid(process.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
-        launchers = children(process.pid)
+        launchers = tree(process.pid)
 
         process.kill()
 

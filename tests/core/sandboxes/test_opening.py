@@ -8,7 +8,7 @@ import pytest
 from studio.core.network.resolver import Rules
 from studio.core.sandboxes.box import probe as probing
 from studio.core.sandboxes.box.probe import Machine
-from studio.core.sandboxes.container_cli import Cli
+from studio.core.sandboxes.containers.cli import Cli
 from studio.core.sandboxes.contract import Command, SandboxError
 from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.opening import Opener, Spec

@@ -12,10 +12,12 @@ import pytest
 
 from studio.core.network.connector import Connector
 from studio.core.network.resolver import Rules
-from studio.core.sandboxes import gaps, remote_disk
+from studio.core.sandboxes import gaps
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
+from studio.core.sandboxes.egress.tried import Tried
 from studio.core.sandboxes.remote import RemoteSandbox
-from studio.core.sandboxes.remote_service import Service
+from studio.core.sandboxes.services import archive as disks
+from studio.core.sandboxes.services.service import Service
 from tests.standins import boxed, raw_http
 from tests.standins.box_service import TOKEN, BoxService, service
 from tests.standins.raw_http import Asked, Talk
@@ -106,6 +108,29 @@ async def test_a_command_that_nobody_waits_for_is_ended_there(box, server):
         task.cancel()
 
     assert ("DELETE", "/environments/env_1/commands/eff_2") in server.asked
+
+
+async def test_what_a_command_tried_to_reach_is_passed_on(server, opened, tmp_path):
+    server.tried = [
+        {"host": "a.example", "port": 443, "outcome": "refused", "reason": "It is not."}
+    ]
+    told = list[Tried]()
+    box = opened(server.url)
+    box._tried = told.append
+
+    await box.shell(Command(line="true", egress="eff_3"))
+
+    assert told == [
+        Tried(host="a.example", port=443, outcome="refused", reason="It is not.", started=0,
+              milliseconds=0, command="eff_3"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [1, {}, {"host": "a", "port": 1, "outcome": "fine"}, "x"])
+async def test_places_that_are_not_told_in_full_make_an_end_unreadable(server, box, told):
+    server.tried = [told]
+
+    assert (await box.shell(Command(line="true"))).ended == "lost"
 
 
 async def test_an_environment_is_got_or_made_by_its_very_name(server, opened, tmp_path):
@@ -264,14 +289,14 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path, members):
     folder.mkdir()
 
     with pytest.raises(SandboxError, match="cannot be unpacked"):
-        remote_disk.unpack(archive(*members), folder, 1_000)
+        disks.unpack(archive(*members), folder, 1_000)
     assert os.listdir(tmp_path) == ["disk"]
 
 
 def test_an_archive_of_nonsense_and_one_cut_short_are_refused(tmp_path):
     for data in (b"x" * 2_000, archive(("f", tarfile.REGTYPE, "")).getvalue()[:300]):
         with pytest.raises(SandboxError, match="cannot be unpacked"):
-            remote_disk.unpack(io.BytesIO(data), tmp_path, 1_000)
+            disks.unpack(io.BytesIO(data), tmp_path, 1_000)
 
 
 def test_more_than_the_limit_is_not_unpacked(tmp_path):
@@ -283,7 +308,7 @@ def test_more_than_the_limit_is_not_unpacked(tmp_path):
     made.seek(0)
 
     with pytest.raises(SandboxError) as refused:
-        remote_disk.unpack(made, tmp_path, 1_000)
+        disks.unpack(made, tmp_path, 1_000)
     assert refused.value.code == "disk.full"
 
 
@@ -300,9 +325,9 @@ def test_a_disk_goes_there_and_back_as_it_was(tmp_path):
         os.utime(path, ns=(1_234_567_890_123_456_789, 1_234_567_890_123_456_789))
     made = io.BytesIO()
 
-    remote_disk.pack(there, made)
+    disks.pack(there, made)
     made.seek(0)
-    remote_disk.unpack(made, back, 10_000)
+    disks.unpack(made, back, 10_000)
 
     assert _tree(back) == _tree(there)
 

@@ -18,6 +18,37 @@ async def test_uploads_that_no_message_carries_go_after_a_day(store: Store) -> N
     assert await store.every("SELECT id FROM uploads") == [("upl_new",)]
 
 
+async def test_plugins_that_nobody_confirmed_go_after_a_day(store: Store) -> None:
+    for name, age in (("old", upkeep.DAY + 1), ("new", upkeep.DAY - 1)):
+        row = (f"drf_{name}", "plugin", "alice", b"zip", NOW - age)
+        put = 'INSERT INTO drafts (id, what, "by", data, time) VALUES (?, ?, ?, ?, ?)'
+        await store.db.touch(lambda conn, put=put, row=row: raw.put(conn, put, row))
+
+    await upkeep.sweep_all(store.db, NOW)
+
+    assert await store.every("SELECT id FROM drafts") == [("drf_new",)]
+
+
+async def test_of_old_looks_the_newest_at_each_target_stays(store: Store) -> None:
+    looks = [
+        ("prb_1", "a", 40), ("prb_2", "a", 35), ("prb_3", "a", None), ("prb_4", "b", 40),
+        ("prb_5", "c", 29), ("prb_6", "c", 28),
+    ]  # fmt: skip
+    put = (
+        'INSERT INTO probes (id, kind, target, subject, "by", state, asked, ended) '
+        "VALUES (?, 'server', ?, '{}', 'ada', 'answered', 1, ?)"
+    )
+    for name, target, days in looks:
+        ended = None if days is None else NOW - days * upkeep.DAY
+        row = (name, target, ended)
+        await store.db.touch(lambda conn, row=row: raw.put(conn, put, row))
+
+    await upkeep.sweep_all(store.db, NOW)
+
+    left = await store.every("SELECT id FROM probes ORDER BY id")
+    assert left == [("prb_3",), ("prb_4",), ("prb_5",), ("prb_6",)]
+
+
 async def test_old_receipts_tokens_and_sign_ins_go_and_fresh_ones_stay(store: Store) -> None:
     def put(conn, name, at):
         raw.put(

@@ -163,6 +163,34 @@ async def test_a_tool_that_changed_under_a_held_call_is_not_called(
     assert [event.code for event in failed] == ["tool.changed"]
 
 
+async def test_what_a_server_said_when_it_was_gone_is_not_in_the_session(
+    core: Core, live: LiveCatalog, tmp_path: Path
+) -> None:
+    program, broken = tmp_path / "server.py", tmp_path / "broken"
+    quits = f"import os\nif os.path.exists({str(broken)!r}): raise SystemExit('of another')\n"
+    program.write_text(quits + MUTATES)
+    command = ["${python}", str(program), str(tmp_path / "calls")]
+    entry = {"name": "m", "transport": "stdio", "command": command}
+    await core.runtime.save_agent(ALICE, {**AGENT, "servers": [entry]})
+    await core.runtime.save_policy(ALICE, [{"effect": "ask", "tool": "pay"}], expect=0)
+    async with core.working():
+        session_id = await core.start("call pay {}")
+        session = await core.held(session_id)
+        await live.close()
+        broken.touch()
+        (wait,) = session.turn.open_waits()
+        card = await core.parts.reader.wait(ALICE, wait.id)
+        await core.runtime.decide(ALICE, wait.id, "approve", digest=card.wait.digest)
+        await core.over(session_id)
+    (row,) = await core.parts.reader.servers(ALICE)
+
+    (failed,) = [f.event for f in await core.facts(session_id) if f.event.TYPE == "call.failed"]
+    assert failed.code == "tool.missing"
+    assert "m: it could not be started (it ended with status 1)." in failed.message
+    assert "of another" not in failed.message
+    assert "of another" in row.error
+
+
 async def held_and_approved(core: Core, meanwhile: Callable[[], object]) -> list[str]:
     """The codes of what failed, when something happened between the hold and the approval."""
     async with core.working():

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from studio.core.rules.reading import Reader
@@ -31,6 +32,18 @@ def read(reader: Reader) -> tuple[dict[str, Any], ...]:
         seen.add(host)
         found.append({"host": host, "ports": _ports(entry)})
     return tuple(found)
+
+
+def allowing(manifest: Mapping[str, Any], host: str, port: int) -> dict[str, Any]:
+    """The manifest (its JSON) that lets this host be reached too: what a refused try proposes."""
+    allow = [dict(one) for one in (manifest.get("network") or {}).get("allow") or ()]
+    for entry in allow:
+        if entry["host"].lower() == host.lower():
+            entry["ports"] = sorted({*(entry.get("ports") or PORTS), port})
+            break
+    else:
+        allow.append({"host": host.lower(), "ports": [port]})
+    return {**manifest, "network": {"allow": allow}}
 
 
 def host_fault(host: str) -> str | None:

@@ -17,15 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from studio.core.sandboxes.box import entering, starting
-from studio.core.sandboxes.box.plan import Plan, unpacked
+from studio.core.sandboxes.box import entering, processes, starting
+from studio.core.sandboxes.box.plan import FORGET, GO, START, Plan, asking, unpacked
 
-GO = b"go"  # to a command that is held
-END = b"end"  # end it, and say so
 MOST_DESCRIPTORS = 200
 _MESSAGE = 4_096
 _SAFE = 400
-_HAS_CHILDREN = os.path.exists("/proc/thread-self/children")
+_MOST_OPEN = 4_096
 
 
 @dataclass(kw_only=True)
@@ -46,12 +44,22 @@ class Running:
             self.studio.send(json.dumps(event).encode())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Nest:
+    """A launcher of ours within control groups, and our way to it."""
+
+    pid: int
+    control: socket.socket
+
+
 class Launcher:
     """Everything that runs, by the process id of what was started."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self._control, self._pid = control, os.getpid()
+    def __init__(self, control: socket.socket, fault: str = "") -> None:
+        """`fault` is why nothing can be started here."""
+        self._control, self._pid, self._fault = control, os.getpid(), fault
         self._running: dict[int, Running] = {}
+        self._nests: dict[tuple[str, ...], Nest] = {}
         self._selector = selectors.DefaultSelector()
         self._woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -73,7 +81,7 @@ class Launcher:
                 self._take(*os.waitpid(-1, 0))
 
     def _asked(self) -> None:
-        """Start what the studio asks for, or stop when it is gone."""
+        """Do what the studio asks for, or stop when it is gone."""
         message, descriptors, *_ = socket.recv_fds(self._control, _MESSAGE, MOST_DESCRIPTORS)
         if not message:
             self._selector.unregister(self._control)
@@ -81,12 +89,27 @@ class Launcher:
             return
         for item in descriptors:
             os.set_inheritable(item, False)
-        studio = socket.socket(fileno=descriptors[0])
-        output, planned, *others = descriptors[1:]
+        asked = json.loads(message)
+        joins = tuple(asked["joins"])
+        if asked["what"] == FORGET:
+            self._forget(joins)
+        elif joins:
+            self._pass_on(joins, descriptors)
+        else:
+            self._take_up(*descriptors)
+            return
+        for item in descriptors:
+            os.close(item)
+
+    def _take_up(self, ours: int, output: int, planned: int, *others: int) -> None:
+        """Start a command here. The descriptors are ours to close."""
+        studio = socket.socket(fileno=ours)
         with open(planned, "rb") as file:
             plan = unpacked(file.read())
         try:
-            self._start(plan, studio, output, others)
+            if self._fault:
+                raise OSError(self._fault)
+            self._start(plan, studio, output, [*others])
         except OSError as wrong:
             with suppress(OSError):
                 studio.send(json.dumps({"refused": str(wrong)}).encode())
@@ -94,6 +117,40 @@ class Launcher:
         finally:
             for item in (output, *others):
                 os.close(item)
+
+    def _pass_on(self, joins: tuple[str, ...], descriptors: list[int]) -> None:
+        """Let the launcher within these groups start a command; make it, or make it anew."""
+        message = [asking(START, ())]
+        try:
+            socket.send_fds(self._nest(joins).control, message, descriptors)
+        except OSError:
+            self._forget(joins)
+            socket.send_fds(self._nest(joins).control, message, descriptors)
+
+    def _nest(self, joins: tuple[str, ...]) -> "Nest":
+        """A launcher within control groups. To move a process there takes the kernel milliseconds,
+        and what is started within is there from its beginning."""
+        if joins in self._nests:
+            return self._nests[joins]
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            os.closerange(3, theirs.fileno())
+            os.closerange(theirs.fileno() + 1, _MOST_OPEN)
+            try:
+                Launcher(theirs, _joined(joins)).serve()
+            finally:
+                os._exit(0)
+        theirs.close()
+        self._nests[joins] = Nest(pid=pid, control=ours)
+        return self._nests[joins]
+
+    def _forget(self, joins: tuple[str, ...]) -> None:
+        """End the launcher within these groups, and all that runs there."""
+        if (nest := self._nests.pop(joins, None)) is not None:
+            nest.control.close()
+            with suppress(ChildProcessError):
+                os.waitpid(nest.pid, 0)
 
     def _start(self, plan: Plan, studio: socket.socket, output: int, others: list[int]) -> None:
         status, theirs = os.pipe2(os.O_CLOEXEC)
@@ -122,9 +179,8 @@ class Launcher:
         studio = socket.socket(fileno=fcntl.fcntl(studio, fcntl.F_DUPFD_CLOEXEC, _SAFE))
         try:
             starting.become(plan, self._pid, output, descriptors)
-        except OSError as wrong:
-            words = f"{wrong.strerror or wrong}: {wrong.filename or ''}".rstrip(": ")
-            studio.send(json.dumps({"refused": words}).encode())
+        except (OSError, ValueError) as wrong:
+            studio.send(json.dumps({"refused": str(wrong)}).encode())
         finally:
             os._exit(125)
 
@@ -149,7 +205,11 @@ class Launcher:
         if inside is None:
             return
         self._selector.unregister(running.status)
-        running.helper = os.fork()
+        try:
+            running.helper = os.fork()
+        except OSError as wrong:
+            running.tell(refused=str(wrong))
+            return
         if running.helper == 0:
             try:
                 entering.hand_over(inside, running.studio)
@@ -191,16 +251,29 @@ class Launcher:
     def _end_orphans(self) -> None:
         """Children that we did not start are what ended commands left behind; in a box that is its
         first process, with which the kernel ends all the others."""
-        while orphans := _children(self._pid) - self._running.keys() - self._helpers():
-            for pid in orphans.union(*map(_below, orphans)):
+        while orphans := processes.children(self._pid) - self._running.keys() - self._others():
+            for pid in orphans.union(*map(processes.below, orphans)):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             for pid in orphans:
                 with suppress(ChildProcessError):
                     os.waitpid(pid, 0)
 
-    def _helpers(self) -> set[int]:
-        return {item.helper for item in self._running.values() if item.helper is not None}
+    def _others(self) -> set[int]:
+        """Children of ours that are no commands."""
+        helpers = {item.helper for item in self._running.values() if item.helper is not None}
+        return helpers | {nest.pid for nest in self._nests.values()}
+
+
+def _joined(joins: tuple[str, ...]) -> str:
+    """Join control groups; why that was refused, or an empty text."""
+    try:
+        for path in joins:
+            with open(path, "w") as file:
+                file.write("0")
+    except OSError as wrong:
+        return f"the control group cannot be joined: {wrong}"
+    return ""
 
 
 def _all(descriptor: int) -> bytes:
@@ -219,32 +292,6 @@ def _status(told: bytes) -> dict[str, Any]:
         with suppress(ValueError):
             found |= json.loads(line)
     return found
-
-
-def _children(pid: int) -> set[int]:
-    """The children of a process: proc_pid_task_children(5), or where that is missing by parent."""
-    if not _HAS_CHILDREN:
-        return {
-            int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == pid
-        }
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return {int(word) for word in file.read().split()}
-    except (FileNotFoundError, ProcessLookupError):
-        return set()
-
-
-def _parent(name: str) -> int:
-    try:
-        with open(f"/proc/{name}/stat") as file:
-            return int(file.read().rpartition(")")[2].split()[1])
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-
-
-def _below(pid: int) -> set[int]:
-    found = _children(pid)
-    return found.union(*(_below(child) for child in found))
 
 
 def main(control: int) -> None:

@@ -11,8 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from studio.core.sandboxes.box import launcher
-from studio.core.sandboxes.box.plan import Plan
+from studio.core.sandboxes.box.plan import END, FORGET, GO, START, Plan, asking
 from studio.core.sandboxes.contract import SandboxError
 
 _ROOT = str(Path(__file__).parents[4])
@@ -51,16 +50,17 @@ class Started:
             return {}
         event: dict[str, Any] = json.loads(message) if message else {}
         if found:
+            os.set_inheritable(found[0], False)
             event["listening"] = socket.socket(fileno=found[0])
         return event
 
     def go(self) -> None:
         """Let a held command go on."""
-        self._tell(launcher.GO)
+        self._tell(GO)
 
     def end(self) -> None:
         """End it and everything it started; `event` tells when that is so."""
-        self._tell(launcher.END)
+        self._tell(END)
 
     def close(self) -> None:
         """Hear no more of it; what still runs is ended."""
@@ -97,7 +97,7 @@ class Launcher:
         os.set_blocking(output, False)
         planned = memory("plan", plan.packed())
         try:
-            self._send([theirs.fileno(), written, planned, *descriptors])
+            self._ask(START, plan.joins, [theirs.fileno(), written, planned, *descriptors])
         except OSError as wrong:
             os.close(output)
             ours.close()
@@ -122,11 +122,21 @@ class Launcher:
         if process is not None:
             await asyncio.to_thread(process.wait)
 
-    def _send(self, descriptors: list[int]) -> None:
+    async def forget(self, joins: Sequence[str]) -> None:
+        """Let go of control groups in which no command runs any more, so that they can go."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                self._ask(FORGET, joins, [theirs.fileno()])
+            await _readable(ours.fileno())  # it is closed when that is done
+
+    def _ask(self, what: str, joins: Sequence[str], descriptors: list[int]) -> None:
         if self._process is None or self._process.poll() is not None:
             self._start()
         assert self._control is not None
-        socket.send_fds(self._control, [b"start"], descriptors)
+        socket.send_fds(self._control, [asking(what, joins)], descriptors)
 
     def _start(self) -> None:
         if self._control is not None:

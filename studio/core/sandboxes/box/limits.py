@@ -6,8 +6,10 @@ from studio.core.sandboxes.contract import Limits
 
 OPEN_FILES = 1_024
 # The shell bounds the number of processes itself: inside its own user namespace that counts the
-# command's processes alone, and outside it everything that the user of the disk runs.
-_LINE = 'ulimit -u "$1" || exit 125; exec /bin/bash -c "$2"'
+# command's processes alone, and outside it everything that the user of the disk runs. It is
+# refused only where a lower bound holds already. A line that the shell cannot read is not begun,
+# so nothing of it runs before; a shell that started another would cost two milliseconds more.
+_BOUND = "ulimit -u {} 2>/dev/null; "
 
 
 def of(limits: Limits, *, memory_is_bounded: bool) -> dict[int, int]:
@@ -27,6 +29,5 @@ def of(limits: Limits, *, memory_is_bounded: bool) -> dict[int, int]:
 
 def shell(line: str, processes: int | None) -> list[str]:
     """The program and arguments for a line of the shell; `processes` bounds how many it starts."""
-    if processes is None:
-        return ["/bin/bash", "-c", line]
-    return ["/bin/bash", "-c", _LINE, "bash", str(processes), line]
+    before = "" if processes is None else _BOUND.format(processes)
+    return ["/bin/bash", "-c", before + line]

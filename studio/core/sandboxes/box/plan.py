@@ -14,6 +14,8 @@ FIRST = 10
 # Where the disk is bound for bubblewrap, in mounts that its process alone sees; the first there is.
 MOUNTS = ("/mnt", "/srv", "/media", "/opt")
 PROXY_PORT = 3128
+START, FORGET = "start", "forget"  # what a launcher is asked for
+GO, END = b"go", b"end"  # to one command: it is no longer held; end it, and say so
 Isolation = Literal["bubblewrap", "landlock", "none"]
 
 
@@ -22,9 +24,9 @@ class Plan:
     """A process to start. `user` is the id it runs as, None for our own.
 
     With `is_moved`, `disk` is bound to `mount_point()`, where any user reaches it.
-    `joins` are files of control groups to join. With `egress`, it is held until a listener on port
-    3128 inside was handed over. `write` and `read` are the paths that Landlock leaves. `processes`
-    bounds them for the whole user, where nothing better can.
+    `joins` are the files of the control groups that it is started in. With `egress`, it is held
+    until a listener on port 3128 inside was handed over. `write` and `read` are the paths that
+    Landlock leaves. `processes` bounds them for the whole user, where nothing better can.
     """
 
     isolation: Isolation
@@ -52,6 +54,11 @@ def unpacked(data: bytes) -> Plan:
     """The plan that was sent."""
     found: dict[str, Any] = json.loads(data)
     return Plan(**found)
+
+
+def asking(what: str, joins: Sequence[str]) -> bytes:
+    """A message to a launcher: what is wanted, and in which control groups."""
+    return json.dumps({"what": what, "joins": joins}).encode()
 
 
 def mount_point() -> str:

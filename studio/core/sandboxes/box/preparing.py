@@ -15,7 +15,7 @@ from studio.core.sandboxes.box.plan import FIRST, PROXY_PORT, Isolation, Plan, m
 from studio.core.sandboxes.box.probe import Machine
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
 
-LONGEST_LINE = 128 * 1024 - 1  # bytes of one argument, as Linux allows
+LONGEST_LINE = 127 * 1024  # bytes; Linux allows 128 KiB in one argument
 MOST_FILES = 64
 _SCRATCH = 256 * 1024**2  # bytes of /tmp at most
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -70,7 +70,7 @@ def _check(command: Command, machine: Machine) -> None:
     if "\0" in command.line:
         wrong = "A command cannot hold a null character. Write it without."
     if size > LONGEST_LINE:
-        wrong = "A command has at most 128 KiB. Write it to a file, and run that."
+        wrong = "A command has at most 127 KiB. Write it to a file, and run that."
     for name, value in command.variables.items():
         if not _VARIABLE.fullmatch(name) or "\0" in value:
             wrong = f"{name} cannot be a variable. Letters, digits and _ make a name."

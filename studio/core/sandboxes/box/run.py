@@ -18,6 +18,7 @@ Serving = Callable[[socket.socket], Coroutine[Any, Any, None]]
 FLOOD = 64  # times the output that is kept: who writes more is ended
 _GRACE = 5.0  # seconds until what was killed must be gone
 _KILLED = -9
+_LOST = "What ran the command ended, and the command with it."
 
 
 class Run:
@@ -81,7 +82,7 @@ class Run:
             elif "exit" in event:
                 self._exit, self._told = event["exit"], event["told"]
             elif not event:
-                self.end("lost", "What ran the command ended, and the command with it.")
+                self.end("lost", _LOST)
                 self._exit = _KILLED
             elif self._refused is not None:
                 self._started.end()
@@ -115,6 +116,8 @@ class Run:
 
     def _ran(self, seconds: float) -> Ran:
         assert self._exit is not None, "its end was awaited"
+        if self._ended is None and not self._told and self._exit < 0:
+            self._ended, self._words = "lost", _LOST
         if self._ended is None and not self._told:
             why = self._refused or self._kept.decode("utf-8", "replace").strip()
             words = f"The box cannot be set up on this machine: {why[-500:]}. Nothing ran."

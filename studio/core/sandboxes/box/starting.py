@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-from pathlib import Path
 from typing import NoReturn
 
 from studio.core.sandboxes.box import landlock
@@ -31,15 +30,12 @@ def become(plan: Plan, launcher: int, output: int, descriptors: list[int]) -> No
     """
     os.setsid()
     _restore_signals()
-    for path in plan.joins:
-        Path(path).write_text("0")
     if plan.is_moved:
         _move(plan.disk)
     for name, most in plan.limits.items():
-        resource.setrlimit(int(name), (most, most))
+        _bound(int(name), most)
     if plan.processes is not None:
-        most = _processes_of(plan.user) + plan.processes
-        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        _bound(resource.RLIMIT_NPROC, _processes_of(plan.user) + plan.processes)
     if plan.user is not None:
         os.setgroups([])
         os.setresgid(plan.user, plan.user, plan.user)
@@ -66,6 +62,14 @@ def check(answer: int) -> None:
     if answer < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def _bound(limit: int, most: int) -> None:
+    """Set a limit, or leave the one that holds already and is lower."""
+    _, hard = resource.getrlimit(limit)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(limit, (most, most))
 
 
 def _restore_signals() -> None:
@@ -115,8 +119,8 @@ def _supervise(plan: Plan, status: int) -> NoReturn:
     if command == 0:
         try:
             _run(plan, supervisor)
-        except OSError as wrong:
-            _tell(status, refused=f"{wrong.filename or 'a step'}: {wrong.strerror or wrong}")
+        except (OSError, ValueError) as wrong:
+            _tell(status, refused=str(wrong))
         finally:
             os._exit(125)
     while (found := os.waitpid(-1, 0))[0] != command:

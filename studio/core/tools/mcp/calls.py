@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from studio.core import schemas
+from studio.core.rules.servers import unsaid
 from studio.core.tools.mcp import errors, results
 from studio.core.tools.mcp.connection import Connection, Down
 from studio.core.tools.tool import Kit, Result, ToolError, ToolSpec
@@ -58,7 +59,7 @@ class McpTool:
                 begun = True
                 answer = await self._send(client, arguments, kit)
         except Down as wrong:
-            raise errors.not_sent("tool.unreachable", str(wrong)) from None
+            raise errors.not_sent("tool.unreachable", unsaid(str(wrong))) from None
         except TimeoutError:
             words = f"No answer came in time.{self._connection.words()}"
             raise (

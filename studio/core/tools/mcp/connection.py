@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from studio.core.masking import Mask
 from studio.core.network.resolver import Rules
+from studio.core.rules.servers import GIVEN
 from studio.core.tools.mcp.errors import SESSION_ENDED
 from studio.core.tools.mcp.stdio import Ears, Launch, stdio
 from studio.core.tools.mcp.watcher import Watcher
@@ -212,7 +213,9 @@ class Connection:
             self._failures += 1
             pause = min(0.25 * 2**self._failures, LONGEST_PAUSE)
             self._not_before = time.monotonic() + pause
-        if not ready.done():
+        if not ready.done() and isinstance(wrong, Down):
+            ready.set_exception(wrong)
+        elif not ready.done():
             ready.set_exception(Down(self._why("it could not be started", wrong)))
 
     @contextlib.asynccontextmanager
@@ -231,8 +234,11 @@ class Connection:
             yield await stack.enter_async_context(client)
 
     async def _transport(self, stack: contextlib.AsyncExitStack, ears: Ears) -> Any:
-        if self.server.launch is not None:
-            return stdio(self.server.launch, ears, self._watcher)
+        launch = self.server.launch
+        if launch is not None:
+            if launch.unpacked and (told := await asyncio.to_thread(launch.unpacked.refusal)):
+                raise Down(f"{self.server.name}: {told}")
+            return stdio(launch, ears, self._watcher)
         from mcp.client.streamable_http import streamable_http_client
 
         from studio.core.tools.mcp import streamable
@@ -278,11 +284,10 @@ class Connection:
 
     def _why(self, what: str, wrong: BaseException | None) -> str:
         ended = self._ears.exit
-        reason = f"it ended with status {ended}"
-        if ended is None:
-            words = " ".join(self.server.mask.text(_reason(wrong)).split())
-            reason = words[:LONGEST_REASON].rstrip(". ")
-        return f"{self.server.name}: {what}{f' ({reason})' if reason else ''}.{self.words()}"
+        own, foreign = _reasons(wrong) if ended is None else (f"it ended with status {ended}", "")
+        words = " ".join(self.server.mask.text(foreign).split())[:LONGEST_REASON].rstrip(". ")
+        given = f"{GIVEN}{words}”" if words else ""
+        return f"{self.server.name}: {what}{f' ({own})' if own else ''}.{given}{self.words()}"
 
 
 def _seen(ready: "asyncio.Future[Client]") -> None:
@@ -291,21 +296,21 @@ def _seen(ready: "asyncio.Future[Client]") -> None:
         ready.exception()
 
 
-def _reason(wrong: BaseException | None) -> str:
-    """The first plain reason in an error, which may be a group of groups; a server's words in it
-    are whole, so that a secret is found in them.
+def _reasons(wrong: BaseException | None) -> tuple[str, str]:
+    """The first reason in an error, which may be a group of groups: one of our own, or in foreign
+    words. Those are whole, so that a secret is found in them.
     """
     while isinstance(wrong, BaseExceptionGroup):
         wrong = wrong.exceptions[0]
     if isinstance(wrong, FileNotFoundError):
-        return "there is no such program, or no such folder"
+        return "there is no such program, or no such folder", ""
     elif isinstance(wrong, PermissionError):
-        return "the program may not be started"
+        return "the program may not be started", ""
     elif isinstance(wrong, TimeoutError):
-        return "no answer in time"
+        return "no answer in time", ""
     elif isinstance(wrong, asyncio.CancelledError) or wrong is None:
-        return ""
-    return str(getattr(wrong, "message", "") or wrong).strip() or type(wrong).__name__
+        return "", ""
+    return "", str(getattr(wrong, "message", "") or wrong).strip() or type(wrong).__name__
 
 
 async def _listed(client: "Client") -> "tuple[mcp_types.Tool, ...]":

@@ -17,6 +17,7 @@ from typing import Any
 
 from studio.core.masking import Mask
 from studio.core.rules.servers import SAID
+from studio.core.tools.intact import Unpacked
 from studio.core.tools.mcp.errors import TOO_LARGE
 from studio.core.tools.mcp.watcher import Watcher
 
@@ -30,11 +31,12 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\b')
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """How a server is started."""
+    """How a server is started; `unpacked` are files that must be as they were installed."""
 
     command: Sequence[str]
     folder: Path
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    unpacked: Unpacked | None = None
 
 
 class Ears:

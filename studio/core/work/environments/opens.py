@@ -55,7 +55,8 @@ def _spec(environment: Environment, folder: Path, token: str) -> Spec:
     definition, pin = environment.definition, folder / PIN
     allow = definition.get("network", {}).get("allow", ())
     return Spec(
-        kind=cast("Kind", environment.kind), identity=environment.id, folder=folder, limits=_limits(definition),
+        kind=cast("Kind", environment.kind), identity=environment.id, folder=folder,
+        limits=_limits(definition),
         places=tuple((entry["host"], tuple(entry["ports"])) for entry in allow),
         image=definition.get("image", ""), pin=pin.read_text() if pin.exists() else "",
         url=definition.get("url", ""), token=token,

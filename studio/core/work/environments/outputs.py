@@ -10,7 +10,6 @@ from studio.core import intake
 from studio.core.rules import events as e
 from studio.core.rules import files, ids
 from studio.core.rules.errors import StudioError
-from studio.core.rules.files import FileLimits
 from studio.core.rules.session import Session
 from studio.core.store import artifacts
 from studio.core.work.environments.places import Place, Places
@@ -39,7 +38,7 @@ async def _one(
     places: Places, place: Place, session: Session, turn: e.TurnRef, path: str, number: int
 ) -> None:
     name = files.checked_name(path.removeprefix(FOLDER))
-    most = FileLimits().upload_bytes
+    most = places.limits.upload_bytes
     read = await place.sandbox.read(path, most=most)
     if read.size > most:
         log.warning("%s has %d bytes, more than an artifact may have.", path, read.size)

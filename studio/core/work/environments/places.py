@@ -21,6 +21,7 @@ from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import StudioError
+from studio.core.rules.files import FileLimits
 from studio.core.sandboxes.contract import Sandbox
 from studio.core.sandboxes.egress.tried import Tried
 from studio.core.store import environments
@@ -96,10 +97,11 @@ class Places:
 
     def __init__(
         self, *, db: Db, journal: Journal, clock: Clock, opening: Opening, folder: Path,
-        disks: Disks, opens: Open, worker: str,
+        disks: Disks, opens: Open, worker: str, limits: FileLimits | None = None,
     ) -> None:  # fmt: skip
         self.db, self.journal, self.clock, self.opening = db, journal, clock, opening
         self.folder, self.disks, self.worker = folder, disks, worker
+        self.limits = limits or FileLimits()
         self.locks = Locks(folder / "locks")
         self._opens = opens
         self._places: dict[str, Place] = {}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from studio.core.rules.environments import manifest as rule_of
+from studio.core.rules.environments import network
 from studio.core.rules.errors import Invalid
 
 HASH = "sha256:" + "a" * 64
@@ -233,3 +234,13 @@ def test_a_difference_names_entries_by_what_they_are():
         "network crates.io added",
         'keep changed from "hand" to "turn"',
     ]
+
+
+def test_a_refused_try_proposes_the_manifest_that_would_allow_it():
+    first = network.allowing({"name": "a"}, "PyPI.org", 443)
+    second = network.allowing(first, "pypi.org", 8443)
+
+    assert first == {"name": "a", "network": {"allow": [{"host": "pypi.org", "ports": [443]}]}}
+    assert second["network"]["allow"] == [{"host": "pypi.org", "ports": [443, 8443]}]
+    assert rule_of.diff(first, second) == ["network pypi.org: ports changed"]
+    assert rule_of.parse(second)

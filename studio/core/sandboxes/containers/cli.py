@@ -8,7 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass, field
 from typing import Any
 
-from studio.core.sandboxes.container_flags import Backend, Name
+from studio.core.sandboxes.containers.flags import Backend, Name
 from studio.core.sandboxes.contract import SandboxError
 
 SECONDS = 60.0

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from studio.core.sandboxes import container_script
 from studio.core.sandboxes.box.usage import Usage, Watch
-from studio.core.sandboxes.container_cli import unavailable
+from studio.core.sandboxes.containers.cli import unavailable
+from studio.core.sandboxes.containers.script import told as told_by
 from studio.core.sandboxes.contract import Ended, Limits, Ran
 from studio.core.sandboxes.output import Output
 
@@ -73,8 +73,7 @@ class ContainerRun:
             group.create_task(self._read_error())
             try:
                 stdin.write(script)
-                await stdin.drain()
-                stdin.close()
+                await stdin.drain()  # and it stays open: its end would end the command
             except ConnectionError:
                 self._error += b"\nIt ended before it could be told what to do."
         await self._process.wait()
@@ -121,7 +120,7 @@ class ContainerRun:
             transport.close()
 
     def _ran(self, seconds: float) -> Ran:
-        told = container_script.told(bytes(self._error))
+        told = told_by(bytes(self._error))
         self.is_left |= told.is_left
         if told.exit is None and self._why is None:
             if not told.begun:

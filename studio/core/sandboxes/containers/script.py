@@ -1,16 +1,16 @@
 """What a shell in the container is given to read, so that nothing of a command is in an argument.
 
 Everything goes in by its standard input: the line, variables, secret files. All that a command
-starts carries its mark in its environment, and is ended by that mark when the command is over.
+starts carries its mark in its environment, and is ended by that mark when the command is over, or
+when the input ends, which it does when the studio dies.
 """
 
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from studio.core.sandboxes.container_flags import RUNTIME
+from studio.core.sandboxes.containers.flags import RUNTIME
 
-READ_SCRIPT = ("/bin/sh", "-c", 'eval "$(cat)"')
 MARK = "SANDBOX_COMMAND"
 _BEGUN, _OVER, _LEFT = "studio-begun", "studio-over", "studio-left"  # told on standard error
 # `grep -l` names the environments that hold the mark. A process that was killed has none left.
@@ -29,9 +29,13 @@ sweep() {
   return 1
 }
 """
+_WATCH = """
+exec 3<&0
+( env "$mark" cat <&3; sweep ) >/dev/null 2>&1 &
+exec 3<&-
+"""
 _RELAY = """
-( export "$mark_name=$mark_value"
-  exec socat TCP4-LISTEN:"$port",bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:"$socket" ) \
+env "$mark" socat TCP4-LISTEN:"$port",bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:"$socket" \
   </dev/null >/dev/null 2>&1 &
 tries=0
 until socat -u /dev/null TCP4:127.0.0.1:"$port" 2>/dev/null || [ "$tries" -ge 100 ]; do
@@ -53,12 +57,18 @@ class Task:
     port: int | None = None
 
 
+def reading(script: bytes) -> list[str]:
+    """The shell that reads a script of this length, and no byte more."""
+    return ["/bin/sh", "-c", 'eval "$(head -c "$1")"', "sh", str(len(script))]
+
+
 def script(task: Task) -> bytes:
     """The shell's part: run the line, end what it left, and tell its exit on standard error."""
     parts = [
         f"echo {_BEGUN} >&2",
         _marked(task.mark),
         _SWEEP,
+        _WATCH,
         *(_file(*item) for item in task.files.items()),
     ]
     if task.port is not None:
@@ -102,7 +112,7 @@ def told(error: bytes) -> Told:
 
 
 def _marked(mark: str) -> str:
-    return f"mark_name={MARK} mark_value={mark} mark={MARK}={mark}"
+    return f"mark={MARK}={mark}"
 
 
 def _variables(task: Task) -> dict[str, str]:
