@@ -28,15 +28,16 @@ class TraceTopic(ListTopic):
 
 
 class DiskTopic(ListTopic):
-    """The disk of one environment: it changes with the facts of the environment."""
+    """The disk of one environment: its facts, and what its tabs count."""
 
     def __init__(self, reader: Reader, environment_id: str) -> None:
         super().__init__(reader, "disk")
         self.environment_id = environment_id
 
     async def _sign(self) -> Any:
-        """The environment's newest fact."""
-        return (await self.reader.environment(LOOKER, self.environment_id)).row.seq
+        """The environment's newest fact, its sessions and secrets."""
+        row = (await self.reader.environment(LOOKER, self.environment_id)).row
+        return row.seq, row.sessions, row.coverage
 
 
 class ModelsTopic(ListTopic):
