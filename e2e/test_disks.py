@@ -20,7 +20,11 @@ AGENT = {
     "model": {"provider": "scripted", "name": "scripted"},
 }  # fmt: skip
 RULES = [
-    {"effect": "ask", "tool": "shell", "when": [{"field": "command", "matches": "^rm "}]},
+    {
+        "effect": "ask",
+        "tool": "shell",
+        "when": [{"field": "command", "op": "matches", "value": "^rm "}],
+    },
     {"effect": "allow"},
 ]
 ODD = "printf odd > \"$(printf 'odd \\377\\342\\200\\256<b>.txt')\""

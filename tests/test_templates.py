@@ -160,7 +160,7 @@ async def everything(studio: Studio) -> None:
 
 async def with_a_disk(studio: Studio, folder: Path) -> str:
     """A disk with versions, one of which a turn made; the address of its page."""
-    desk = await disk_cases.two_versions(studio, folder)
+    desk = await disk_cases.two_versions(studio, folder, "bench")
     session_id, (effect_id,) = await disk_cases.at_work(
         studio, desk, {"arguments": {"command": "make"}}
     )

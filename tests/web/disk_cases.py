@@ -76,9 +76,9 @@ async def disk(studio: Studio, folder: Path, name: str = "desk", **definition: A
     return found
 
 
-async def two_versions(studio: Studio, folder: Path) -> Disk:
+async def two_versions(studio: Studio, folder: Path, name: str = "desk") -> Disk:
     """A disk with two versions that differ in every way that pages show."""
-    found = await disk(studio, folder)
+    found = await disk(studio, folder, name)
     await found.keep(FIRST, "setup")
     await found.keep(SECOND, note="by <b>hand</b>", by="alice")
     return found
