@@ -68,12 +68,12 @@ def files(
 
 
 def content(environment: str, version: int, path: Path) -> Call[bytes]:
-    """The bytes of a file; see `download` of the clients."""
+    """The bytes of a file; see `pieces` of the clients."""
     return get(f"{_path(environment)}/versions/{version}/content?path={quote(path)}")
 
 
 def archive(environment: str, version: int, form: str = "tar.zst") -> Call[bytes]:
-    """A version as an archive, `tar.zst` or `zip`; see `download` of the clients."""
+    """A version as an archive, `tar.zst` or `zip`; see `pieces` of the clients."""
     return get(f"{_path(environment)}/versions/{version}/archive", form=form)
 
 

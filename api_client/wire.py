@@ -30,7 +30,7 @@ def request(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Re
 def streamed(call: Call[Any]) -> dict[str, Any]:
     """What httpx is told of a call whose answer is read as it comes."""
     return {
-        "method": call.method, "url": call.path, "params": dict(call.query),
+        "method": call.method, "url": call.path, "params": dict(call.query) or None,
         "headers": {"Accept": "*/*", **call.headers},
     }  # fmt: skip
 

@@ -15,8 +15,8 @@ from studio.web import static
 from studio.web.render import templates
 from tests.core.packages import zips
 from tests.core.rules.test_pictures import png
+from tests.web import disk_cases, html
 from tests.web import environments as env
-from tests.web import html
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
 
 __all__ = ["ada", "migrated", "studio"]  # the fixtures of the pages
@@ -96,10 +96,16 @@ def test_every_block_is_asked_for() -> None:
             assert asked, f"{name}: nobody asks for the block {block.name}"
 
 
-async def test_every_page_that_is_linked_renders(studio: Studio, ada: Visitor) -> None:
+async def test_every_page_that_is_linked_renders(
+    studio: Studio, ada: Visitor, tmp_path: Path
+) -> None:
     await everything(studio)
+    desk = await with_a_disk(studio, tmp_path)
     templates().cache.clear()  # type: ignore[union-attr]
-    seen, waiting = set(), ["/", "/sign-in", "/nothing", "/sessions?q=zebra", "/approvals?q=zebra"]
+    seen, waiting = (
+        set(),
+        ["/", "/sign-in", "/nothing", "/sessions?q=zebra", "/approvals?q=zebra", desk],
+    )
 
     while waiting:
         path = waiting.pop()
@@ -150,6 +156,19 @@ async def everything(studio: Studio) -> None:
     await studio.runtime.make_key(ADA, "exporter", "viewer")
     manifest = (await studio.reader.agent(ADA, "helper")).manifest
     await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})
+
+
+async def with_a_disk(studio: Studio, folder: Path) -> str:
+    """A disk with versions, one of which a turn made; the address of its page."""
+    desk = await disk_cases.two_versions(studio, folder, "bench")
+    session_id, (effect_id,) = await disk_cases.at_work(
+        studio, desk, {"arguments": {"command": "make"}}
+    )
+    await studio.story.run(session_id, effect_id, {"exit": 2, "seconds": 1.0, "output": "no\n"})
+    await studio.story.end(session_id)
+    turn = e.TurnRef(session_id=session_id, turn_id=studio.story.turns[session_id])
+    await desk.keep({b"new": b"1"}, "turn", turn=turn)
+    return desk.url
 
 
 async def with_environments(studio: Studio) -> None:

@@ -2,6 +2,8 @@
 
 import re
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote_to_bytes
@@ -93,19 +95,14 @@ def download(context: Context) -> None:
             pieces = studio.disks.content(id, given.version, unquote_to_bytes(given.path))
         else:
             pieces = studio.disks.archive(id, given.version, given.form)
-        place = Path(given.to or _called(given))
         if given.to == "-":
-            size = _write(sys.stdout.buffer, pieces)
-        else:
-            try:
-                with place.open("xb") as file:
-                    size = _write(file, pieces)
-            except FileExistsError:
-                raise Invalid(f"{place} is there already; say another with --to.",
-                              code="download.there") from None  # fmt: skip
-    if context.as_json and given.to != "-":
+            _write(sys.stdout.buffer, pieces)
+            return
+        place = Path(given.to or _called(given))
+        size = _into(place, pieces)
+    if context.as_json:
         context.terminal.json({"file": str(place), "bytes": size})
-    elif given.to != "-":
+    else:
         context.terminal.say(f"{place}: {size:,} bytes.")
 
 
@@ -132,7 +129,18 @@ def _called(given: Any) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", last).lstrip(".") or "file"
 
 
-def _write(file: BinaryIO, pieces: Any) -> int:
+def _into(place: Path, pieces: Iterator[bytes]) -> int:
+    """A new file with these bytes; one that is there already is left alone."""
+    first = next(pieces, b"")  # so that what is refused leaves no empty file
+    try:
+        with place.open("xb") as file:
+            return _write(file, chain([first], pieces))
+    except FileExistsError:
+        words = f"{place} is there already; say another with --to."
+        raise Invalid(words, code="download.there") from None
+
+
+def _write(file: BinaryIO, pieces: Iterable[bytes]) -> int:
     return sum(file.write(piece) for piece in pieces)
 
 

@@ -35,6 +35,7 @@ from studio.core.projections import (
     sessions,
     timeline,
     traces,
+    turn_disks,
     turn_list,
     usage,
     waits,
@@ -67,6 +68,7 @@ from studio.core.projections.servers import ServerPreview, ServerRow
 from studio.core.projections.session import LimitUse, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Line, Timeline
+from studio.core.projections.turn_disks import TurnDisk
 from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
@@ -127,6 +129,7 @@ __all__ = [
     "Span",
     "Timeline",
     "ToolView",
+    "TurnDisk",
     "TurnLine",
     "TurnRow",
     "UsageRow",
@@ -244,6 +247,24 @@ class Reader(DiskQuestions):
         """Snapshots of the lines of these effects (calls) and of these seqs, oldest first."""
         return await self._read(
             lambda conn: timeline.some(conn, person, session_id, effects, seqs), session_id
+        )
+
+    async def turn_disks(self, person: Person, session_id: str) -> dict[str, TurnDisk]:
+        """By turn, what the newest turns of a session kept of their environment's disk."""
+        return await self._read(
+            lambda conn: turn_disks.of_session(conn, person, session_id), session_id
+        )
+
+    async def turn_disk(self, person: Person, session_id: str, turn_id: str) -> TurnDisk | None:
+        """What one turn of a session kept of its environment's disk."""
+        return await self._read(
+            lambda conn: turn_disks.of_turn(conn, person, session_id, turn_id), session_id, turn_id
+        )
+
+    async def ends(self, person: Person, session_id: str, turn_ids: Collection[str]) -> list[Line]:
+        """The lines that end these turns of a session, oldest first."""
+        return await self._read(
+            lambda conn: timeline.ends(conn, person, session_id, turn_ids), session_id
         )
 
     async def calls(

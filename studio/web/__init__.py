@@ -15,6 +15,7 @@ from studio.web.auth import WebSettings
 from studio.web.environment_topic import EnvironmentTopic
 from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
+from studio.web.list_topics import LISTS
 from studio.web.middleware import middleware, outermost
 from studio.web.routes import routes
 from studio.web.server_topic import ServersTopic
@@ -33,7 +34,6 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
-    made.state.hub = Hub(
-        runtime, reader, {**TOPICS, "servers": ServersTopic, "environment": EnvironmentTopic}
-    )
+    own = {"servers": ServersTopic, "environment": EnvironmentTopic}
+    made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, **own})
     return made

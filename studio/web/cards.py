@@ -8,8 +8,9 @@ from starlette.requests import Request
 from studio.core.reader import Card
 from studio.core.rules import contents, reveal
 from studio.core.rules.errors import Invalid, StudioError
-from studio.web import arguments, forms
+from studio.web import arguments, commands, forms
 from studio.web.arguments import Node
+from studio.web.commands import Command
 from studio.web.format import count
 from studio.web.forms import Field
 from studio.web.forms.pairs import ABSENT, Pairs
@@ -27,7 +28,8 @@ MOST_HIDDEN = 2_000  # with more hidden characters than these nobody can read th
 class CardView:
     """One card, in any state.
 
-    `tree` is the exact arguments, cut when `is_cut`; then only the page of the whole arguments can
+    `command` is what the arguments say when that can be read as a whole, else None; `tree` is the
+    exact arguments, cut when `is_cut`; then only the page of the whole arguments can
     approve. `token` is "" when this person may not decide. `fields` are those of the answer to a
     question. One that `is_folded` shows its head alone until it is opened; one that `is_listed`
     stands among others and can be ticked to be answered with them. `refusal` says why a
@@ -49,6 +51,7 @@ class CardView:
     action: forms.Action | None = None
     reason: str = ""
     refusal: StudioError | None = None
+    command: Command | None = None
 
     @property
     def is_open(self) -> bool:
@@ -123,6 +126,7 @@ async def card_view(
         fields=fields,
         action=action,
         refusal=None if action else refusal,
+        command=commands.command(card.call) if tree.complete else None,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sse_starlette import ServerSentEvent
 
-from studio.core.reader import Line, Reader, SessionView, Timeline
+from studio.core.reader import Line, Reader, SessionView, Timeline, TurnDisk
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.web.hub import Chunk, Topic
@@ -25,6 +25,7 @@ LOOKER = Person(
 WINDOW = 500  # facts that are replayed; a larger gap gets snapshots
 OFTEN, OFTEN_SECONDS = 20, 10.0  # looks at a list in this time are many
 DRAFT_SECONDS = 0.1  # the least time between two drafts
+LATE = 3  # turns whose disk may have been kept between a page and its stream
 CALL = ("call.", "wait.", "decision.")
 
 Progress = tuple[float, float | None, str]  # done, total if it is known, words
@@ -86,12 +87,16 @@ class SessionTopic(Topic):
         self._draft: tuple[str, str] | None = None
         self._progress: dict[str, Progress] = {}
         self._drawn = 0.0  # when the draft was last pushed
+        self._disks: dict[str, TurnDisk] = {}  # what turns kept of the environment, by turn
         self._written = ""  # the effect whose reply is on the page; its draft is not shown again
 
     async def open(self) -> None:
         """Stand at the newest fact."""
         view = await self.reader.session(LOOKER, self.session_id)
         self.seq, self._agent = view.seq, view.row.agent
+        if view.row.environment_id is not None:
+            self.also = frozenset({view.row.environment_id})
+            self._disks = await self.reader.turn_disks(LOOKER, self.session_id)
 
     async def news(self) -> list[Chunk]:
         """What was recorded since, then the draft as far as it is written."""
@@ -101,8 +106,25 @@ class SessionTopic(Topic):
             self.seq = facts[-1].seq
             if written := _written(facts):
                 self._draft, self._written = None, written
-        html = self._unrecorded()
+        html = await self._kept() + self._unrecorded()
         return [*chunks, Chunk(data=message(html), seq=self.seq)] if html else chunks
+
+    async def _kept(self) -> str:
+        """The lines of turns whose disk was kept since they ended; another journal says that."""
+        if not self.also:
+            return ""
+        before, now = self._disks, await self.reader.turn_disks(LOOKER, self.session_id)
+        self._disks = now
+        return await self._ends(
+            [turn for turn in before | now if before.get(turn) != now.get(turn)]
+        )
+
+    async def _ends(self, turns: list[str]) -> str:
+        """The lines that end these turns, to be put in place."""
+        if not turns:
+            return ""
+        lines = await self.reader.ends(LOOKER, self.session_id, turns)
+        return lines_partial(lines, self._agent, since=self.seq)
 
     def _unrecorded(self) -> str:
         """What changed that is no fact: the draft (not too often), how far calls say they are."""
@@ -129,12 +151,13 @@ class SessionTopic(Topic):
             facts = await self.reader.facts_after(self.session_id, seq, WINDOW + 1)
             if len(facts) <= WINDOW:
                 told = await self._told(facts, since=seq) if facts else Chunk(data=b"", seq=seq)
-                return self._with_unrecorded(told)
-        return self._with_unrecorded(await self._snapshot())
+                return await self._with_unrecorded(told)
+        return await self._with_unrecorded(await self._snapshot())
 
-    def _with_unrecorded(self, chunk: Chunk) -> Chunk:
-        """What is no fact yet: the draft, and how far calls say they are."""
-        html = draft_partial(self._draft) if self._draft else ""
+    async def _with_unrecorded(self, chunk: Chunk) -> Chunk:
+        """What its own facts do not say: disks kept of late, the draft, how far calls are."""
+        html = await self._ends(list(self._disks)[-LATE:])
+        html += draft_partial(self._draft) if self._draft else ""
         html += progress_partial(self._progress)
         return Chunk(data=chunk.data + message(html), seq=chunk.seq) if html else chunk
 
@@ -271,44 +294,7 @@ class ApprovalsTopic(ListTopic):
         return [batch("", {self.region}, seq=self._seen)]
 
 
-class TraceTopic(ListTopic):
-    """The trace of one session's turns: it changes with every fact of the session."""
-
-    def __init__(self, reader: Reader, session_id: str) -> None:
-        super().__init__(reader, "trace")
-        self.session_id = session_id
-
-    async def _sign(self) -> Any:
-        """The session's newest fact."""
-        return (await self.reader.session(LOOKER, self.session_id)).seq
-
-
-class DiskTopic(ListTopic):
-    """The disk of one environment: it changes with the facts of the environment."""
-
-    def __init__(self, reader: Reader, environment_id: str) -> None:
-        super().__init__(reader, "disk")
-        self.environment_id = environment_id
-
-    async def _sign(self) -> Any:
-        """The environment's newest fact."""
-        return (await self.reader.environment(LOOKER, self.environment_id)).row.seq
-
-
-class ModelsTopic(ListTopic):
-    """The page of models: it changes when a provider is saved or named, or a test moves on."""
-
-    async def _sign(self) -> Any:
-        found = await self.reader.models(LOOKER)
-        return found.default, [
-            (item.saved, item.time, item.test, item.agents, item.problem)
-            for item in found.providers
-        ]
-
-
 TOPICS = {
-    "trace": TraceTopic,
-    "disk": DiskTopic,
     "session": SessionTopic,
     "pending": PendingTopic,
     "health": HealthTopic,
@@ -316,7 +302,6 @@ TOPICS = {
     "home": ListTopic,
     "sessions": ListTopic,
     "traces": ListTopic,
-    "models": ModelsTopic,
     "environments": ListTopic,
 }
 

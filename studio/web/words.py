@@ -9,7 +9,7 @@ from typing import Any
 from studio.core.reader import CallRow, Line, OperationRow, WaitRow
 from studio.core.rules import contents, summaries
 from studio.core.rules.events import Content
-from studio.web import arguments
+from studio.web import arguments, commands
 from studio.web.arguments import Node
 from studio.web.attachments import is_picture, kind_icon
 from studio.web.format import count, pretty
@@ -230,6 +230,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "words": words,
     "is_cut": is_cut,
     "tree": tree,
+    "command": commands.command,
+    "ran": commands.ran,
     "kind_icon": kind_icon,
     "is_picture": is_picture,
 }

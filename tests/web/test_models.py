@@ -1,6 +1,6 @@
 """The page of models: keys go in and never come out, tests are asked for and shown."""
 
-from studio.web import topics
+from studio.web import list_topics
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
 
@@ -133,7 +133,7 @@ async def test_an_open_page_is_told_when_an_agent_names_a_provider(
     studio: Studio, ada: Visitor
 ) -> None:
     await ada.post("/models", GIVEN)
-    topic = topics.ModelsTopic(studio.reader, "models")
+    topic = list_topics.ModelsTopic(studio.reader, "models")
     await topic.open()
     assert await topic.news() == []
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from studio.core.projections import calls, pages, sessions, waits
+from studio.core.projections import calls, pages, sessions, turn_disks, waits
 from studio.core.projections.calls import CallRow
+from studio.core.projections.turn_disks import TurnDisk
 from studio.core.projections.waits import WaitRow
 from studio.core.rules import contents
 from studio.core.rules import events as e
@@ -30,6 +31,8 @@ KINDS = {
     e.TurnFailed.TYPE: "failed",
     e.TurnCancelled.TYPE: "cancelled",
 }
+ENDS = (e.TurnCompleted.TYPE, e.TurnFailed.TYPE, e.TurnCancelled.TYPE)
+ENDED = frozenset(KINDS[type] for type in ENDS)
 LOST = "The model call was out when the worker stopped. It may have been billed; it is asked again."
 
 c, t = tables.events.c, tables.turns.c
@@ -45,7 +48,8 @@ class Line:
     what is left out.
     `call` and `wait` (the call's newest) are set on a call's line; `payload` is the event's fields.
     `model` is who answered, in place of another when `is_fallback`; `summary` is what the provider
-    wrote about the thinking. `is_cut` says that the answer ended at its longest length.
+    wrote about the thinking. `is_cut` says that the answer ended at its longest length. `disk` is
+    what the turn that ends here kept of its environment's disk.
     """
 
     seq: int
@@ -68,6 +72,7 @@ class Line:
     is_fallback: bool = False
     is_cut: bool = False
     summary: str = ""
+    disk: TurnDisk | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +97,7 @@ def window(
     conn: sa.Connection, person: Person, session_id: str, *, before: int | None,
     after: int | None, limit: int,
 ) -> Timeline:  # fmt: skip
-    """The newest lines, those before a seq, or those after one: four statements."""
+    """The newest lines, those before a seq, or those after one: at most five statements."""
     count = pages.size(limit, most=LIMIT_MOST)
     head = sessions.head(conn, person, session_id, *_outside(before, after))
     query = _lines().where(c.session_id == session_id, opens_a_line)
@@ -120,7 +125,7 @@ def some(
     conn: sa.Connection, person: Person, session_id: str, effects: Collection[str],
     seqs: Collection[int],
 ) -> list[Line]:  # fmt: skip
-    """The lines of these effects and of these seqs, oldest first: at most five statements."""
+    """The lines of these effects and of these seqs, oldest first: at most six statements."""
     sessions.head(conn, person, session_id)
     found: dict[int, sa.RowMapping] = {}
     if seqs:
@@ -135,6 +140,17 @@ def some(
             if row["line"] and row["session_id"] == session_id
         }
     return _made(conn, [found[seq] for seq in sorted(found)])
+
+
+def ends(
+    conn: sa.Connection, person: Person, session_id: str, turn_ids: Collection[str]
+) -> list[Line]:
+    """The lines that end these turns of a session, oldest first: at most five statements."""
+    sessions.head(conn, person, session_id)
+    query = _lines().where(
+        c.turn_id.in_(list(turn_ids)), c.session_id == session_id, c.type.in_(ENDS)
+    )
+    return _made(conn, sessions.rows(conn, query.order_by(c.seq)))
 
 
 def _outside(before: int | None, after: int | None) -> list[sa.ColumnElement[Any]]:
@@ -152,11 +168,17 @@ def _lines() -> sa.Select[Any]:
 
 
 def _made(conn: sa.Connection, found: Sequence[sa.RowMapping]) -> list[Line]:
-    """Lines with the calls and waits they show: two statements."""
+    """Lines with the calls, waits and disks they show: two statements, three where turns end."""
+    ended = [row["turn_id"] for row in found if row["type"] in ENDS]
+    of_turns = turn_disks.of_turns(conn, ended)
     proposed = [row["effect_id"] for row in found if row["type"] == e.CallProposed.TYPE]
     of_effects = calls.full(conn, proposed)
     of_waits = waits.newest_of(conn, of_effects)
-    return [_line(row, of_effects, of_waits) for row in found]
+    lines = [_line(row, of_effects, of_waits) for row in found]
+    return [
+        replace(line, disk=of_turns.get(line.turn_id)) if line.kind in ENDED else line
+        for line in lines
+    ]
 
 
 def _line(row: sa.RowMapping, of_effects: dict[str, CallRow], of_waits: dict[str, WaitRow]) -> Line:

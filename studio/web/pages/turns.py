@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from studio.core.reader import CallRow, EventRow, SessionView
+from studio.core.reader import CallRow, EventRow, SessionView, TurnDisk
 from studio.core.rules import conventions
 from studio.core.rules.spans import Span, Trace
 from studio.web import waterfall
@@ -82,6 +82,7 @@ class TurnView:
     found: int
     plugins: tuple[str, ...]
     looked: Looked | None = None
+    disk: TurnDisk | None = None
     kinds: tuple[str, ...] = field(default=KINDS)
 
     @property
@@ -134,6 +135,7 @@ async def _view(request: Request) -> TurnView:
         found=len(spans),
         plugins=tuple(sorted({span.plugin for span in trace.spans if span.plugin})),
         looked=await _looked(request, trace, narrowed.span),
+        disk=await reader(request).turn_disk(asking, session_id, trace.turn.id),
     )  # fmt: skip
 
 
