@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,7 +12,7 @@ from e2e.conftest import Open, SignIn
 from e2e.studio import Studio, until
 from e2e.test_accessibility import is_accessible, press
 
-MANIFEST = {
+MANIFEST: dict[str, Any] = {
     "description": "Files and a shell.",
     "setup": [{"run": "echo made > made.txt"}],
     "secrets": [
@@ -20,8 +21,8 @@ MANIFEST = {
     ],
     "network": {"allow": [{"host": "pypi.org"}]},
 }
-PLAIN = {"description": "Plain.", "network": {"allow": [{"host": "pypi.org"}]}}
-BROKEN = {"setup": [{"run": "echo one"}, {"run": "echo no such thing >&2; exit 3"}]}
+PLAIN: dict[str, Any] = {"description": "Plain.", "network": {"allow": [{"host": "pypi.org"}]}}
+BROKEN: dict[str, Any] = {"setup": [{"run": "echo one"}, {"run": "echo no such thing >&2; exit 3"}]}
 VALUE = "fake-token-0123456789"
 TABS = ("overview", "secrets", "network", "setup", "sessions", "events")
 
@@ -47,7 +48,7 @@ def studio() -> Iterator[Studio]:
         yield found
 
 
-def make(studio: Studio, name: str, manifest: str, **more: object) -> str:
+def make(studio: Studio, name: str, manifest: str, **more: Any) -> str:
     """An environment; its id."""
     return str(studio.api.environments.make(name, manifest, **more)["id"])
 
@@ -70,7 +71,7 @@ def test_one_is_made_labelled_and_the_label_taken_back(studio: Studio, sign_in: 
     page.goto(f"{studio.url}/environments")
     page.get_by_role("link", name="New environment").click()
     page.get_by_label("Name").fill("web/new")
-    page.get_by_label("Manifest").select_option("plain@2")
+    page.get_by_label("Manifest").select_option("python@1")
     page.get_by_label("Labels").fill("team=web")
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_role("heading", name="web/new", level=1)).to_be_visible()
