@@ -166,7 +166,8 @@ def empty() -> Iterator[Studio]:
     "path",
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
      "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
-     "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in"],
+     "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in", "/environments",
+     "/environments/new", "/environments/manifests"],
 )  # fmt: skip
 def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
     page = sign_in(empty)
