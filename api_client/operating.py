@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from api_client import disks
 from api_client.call import Call, Content
 from api_client.errors import NotDone, OperationFailed
-from api_client.resources import AsyncResource, AsyncVerb, Resource, Verb
 from api_client.shapes import Operation, OperationAsked
+from api_client.verbs import AsyncResource, AsyncVerb, Resource, Verb
 
 SECONDS = 600.0
 FIRST, LONGEST = 0.05, 1.0  # seconds between two looks

@@ -106,12 +106,16 @@ def ran(call: CallRow) -> Ran | None:
     )  # fmt: skip
 
 
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
 def _fits(value: Mapping[str, Any], known: Types) -> bool:
     return all(
         name in known
         and isinstance(item, known[name])
         and (name == "every" or not isinstance(item, bool))
-        and (name != "secrets" or all(isinstance(one, str) for one in item))
+        and (name != "secrets" or _are_texts(item))
         for name, item in value.items()
     )
 
@@ -121,7 +125,7 @@ def _facts(value: Mapping[str, Any]) -> list[tuple[str, Chars]]:
     told: list[tuple[str, str]] = [("in", value.get("cwd", "/work"))]
     if "seconds" in value:
         told.append(("ended after", f"{value['seconds']!r} s"))
-    told += [("secret", name) for name in value.get("secrets", ())]
+    told += [("secret", str(name)) for name in value.get("secrets") or ()]
     return [(name, arguments.chars(text)) for name, text in told]
 
 

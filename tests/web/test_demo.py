@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 from tests.web.conftest import Studio, Visitor
 
-MESSAGE = SimpleNamespace(title="Publish", text="Publish 4.2.0.", watch="It is held.")
+MESSAGE = SimpleNamespace(
+    title="Publish", text="Publish 4.2.0.", watch="It is held.", environment=""
+)
 
 
 class FakeDemo:

@@ -58,7 +58,7 @@ async def test_every_fault_is_listed_with_its_place(studio: Studio, ada: Visitor
 
     assert answer.status_code == 422
     assert "Nothing was installed." in answer.text
-    assert "leads out of the package" in answer.text
+    assert "leads out by “..”" in answer.text
     assert '<b>"' not in answer.text
 
 
