@@ -100,7 +100,7 @@ async def test_an_empty_resource_is_one_empty_page(found):
         ("../../secret.txt", "leads out"), ("examples/../../../x", "leads out"),
         ("/etc/passwd", "absolute"), ("c:/x", "absolute"), ("a\\b", "backslash"),
         ("gone.md", "has no file gone.md"), ("examples", "has no file"), ("", "has no name"),
-        ("./SKILL.md", "a “.”"), ("skills/notes/SKILL.md", "has no file"), ("a\0b", "seen"),
+        ("./SKILL.md", "a “.”"), ("skills/notes/SKILL.md", "has no file"), ("a\0b", "null"),
     ],
 )  # fmt: skip
 async def test_only_files_of_the_skill_are_read(found, path, words):
@@ -197,21 +197,6 @@ def test_two_skills_of_one_name_are_told_apart_by_their_plugin(found):
 
 def test_without_skills_there_are_no_tools_for_them():
     assert skills.tools({}) == {}
-
-
-def test_a_staged_skill_is_what_its_hashes_say_also_after_somebody_wrote_into_it(found, tmp_path):
-    notes = found["notes"]
-
-    folder = skills.stage(notes, tmp_path / "disk")
-    (folder / "SKILL.md").write_text("tampered")
-    (folder / "examples" / "long.md").unlink()
-    (folder / "examples" / "long.md").symlink_to("/etc/passwd")
-    again = skills.stage(notes, tmp_path / "disk")
-
-    assert folder == again == tmp_path / "disk" / "skills" / notes.skill.label
-    assert (folder / "SKILL.md").read_bytes() == zips.SKILL.encode()
-    assert (folder / "examples" / "long.md").read_bytes() == b"# An example\n"
-    assert not (folder / "examples" / "long.md").is_symlink()
 
 
 # What a model is told, and what a skill needs -------------------------------------------------

@@ -5,9 +5,10 @@ over them is no part of the skill.
 """
 
 import hashlib
+import shlex
 from collections.abc import Iterable
 
-from studio.core.sandboxes.contract import SandboxError
+from studio.core.sandboxes.contract import Command, SandboxError
 from studio.core.tools.tool import Staged
 from studio.core.work.environments.places import Place
 
@@ -15,8 +16,17 @@ from studio.core.work.environments.places import Place
 async def stage(place: Place, packages: Iterable[Staged]) -> None:
     """Put them there, writing only what is missing or differs."""
     for package in packages:
-        for path, digest in package.listed():
-            await _put(place, f"skills/{package.label}/{path}", digest, package, path)
+        try:
+            await _stage(place, package)
+        except SandboxError:  # a link or a folder lies where a file should: all of it is put anew
+            folder = shlex.quote(f"skills/{package.label}")
+            await place.sandbox.shell(Command(line=f"rm -rf -- {folder}"))
+            await _stage(place, package)
+
+
+async def _stage(place: Place, package: Staged) -> None:
+    for path, digest in package.listed():
+        await _put(place, f"skills/{package.label}/{path}", digest, package, path)
 
 
 async def _put(place: Place, at: str, digest: str, package: Staged, path: str) -> None:
