@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from studio import __version__
@@ -101,7 +101,8 @@ def _query(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> list[dict[str
     for item in fields(endpoint.query):
         schema = _not_null(shapes.schema(kinds[item.name], parts))
         words = schema.pop("description", "")
-        parameter = {"name": item.name, "in": "query", "required": False, "schema": schema}
+        needed = item.default is MISSING and item.default_factory is MISSING
+        parameter = {"name": item.name, "in": "query", "required": needed, "schema": schema}
         found.append({**parameter, **({"description": words} if words else {})})
     return found
 
