@@ -83,6 +83,7 @@ class EnvironmentDetail(TypedDict):
     definition: dict[str, Any]
     digest: str
     isolation: str
+    gaps: list[str]
     lost: str
     forked_from: ForkedFrom | None
     files: int

@@ -93,7 +93,8 @@ class EnvironmentDetail:
     environment: Environment
     definition: Annotated[dict[str, JSON], "Its manifest with every default written out."]
     digest: str
-    isolation: Annotated[str, "What it was last given: sandbox, reduced or none."]
+    isolation: Annotated[str, "What it was last given: bubblewrap, landlock, none, or its kind."]
+    gaps: Annotated[tuple[str, ...], "What that does not enforce, in sentences."]
     lost: str
     forked_from: ForkedFrom | None
     files: int

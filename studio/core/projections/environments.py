@@ -86,14 +86,15 @@ class SetupView:
 class EnvironmentView:
     """An environment's page: its row, definition, setup, newest sessions; the rest comes apart.
 
-    `isolation` is what it was last given, `lost` why its disk is gone. `position` is the store's
-    newest at this very read.
+    `isolation` is what it was last given, `gaps` what that does not enforce, `lost` why its disk is
+    gone. `position` is the store's newest at this very read.
     """
 
     row: EnvironmentRow
     definition: Mapping[str, Any]
     digest: str
     isolation: str
+    gaps: tuple[str, ...]
     lost: str
     delete_after: int | None
     forked_from: e.ForkedFrom | None
@@ -153,7 +154,7 @@ def view(conn: sa.Connection, person: Person, word: str) -> EnvironmentView:
     it, (row,) = _folded(found[0]), _rows(conn, person, found)
     return EnvironmentView(
         row=row, definition=json.loads(found[0]["definition"]), digest=it.digest,
-        isolation=it.isolation, lost=it.lost, delete_after=found[0]["delete_after"],
+        isolation=it.isolation, gaps=it.gaps, lost=it.lost, delete_after=found[0]["delete_after"],
         forked_from=it.forked_from, files=it.disk.files if it.disk else 0,
         folders=it.disk.folders if it.disk else 0, versions=it.versions,
         setup=_setup(conn, it), sessions=_sessions(conn, person, it.id),
