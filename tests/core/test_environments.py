@@ -1,19 +1,23 @@
 """Environments at work: a session's commands, its disk's versions, what people ask of disks."""
 
 import asyncio
+import dataclasses
+import http.server
 import io
 import json
 import shutil
 import tarfile
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from studio.core.disks.disks import Disks
-from studio.core.network.resolver import Rules
+from studio.core.network.resolver import Rules, Unresolved
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import events as e
 from studio.core.rules.environments.environment import Environment
@@ -40,6 +44,27 @@ class Studio:
     core: Core
     folder: Path
     worker_: Worker | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    allow: set[str] = field(default_factory=set)
+
+    def rules(self) -> Rules:
+        """Names are known by the test; what it allows may be reached though it is this machine."""
+
+        async def lookup(host: str, port: int) -> list[str]:
+            if host not in self.names:
+                raise Unresolved(f"The name {host} could not be resolved.")
+            return [self.names[host]]
+
+        return Rules(allow=self.allow, lookup=lookup)  # type: ignore[arg-type]
+
+    async def tried(self, id: str, count: int) -> list[e.EgressTried]:
+        """The tries that were recorded, once there are so many."""
+        async with asyncio.timeout(20), self.core.parts.feed.subscribe() as growth:
+            while True:
+                found = [f for f in await self.facts(id) if isinstance(f, e.EgressTried)]
+                if len(found) >= count:
+                    return found
+                await growth.get()
 
     def worker(self) -> Worker:
         parts = self.core.parts
@@ -50,7 +75,7 @@ class Studio:
         places = Places(
             db=parts.db, journal=parts.journal, clock=self.core.clock, opening=opening,
             folder=self.folder / "environments", disks=Disks(self.folder / "versions"),
-            opens=Opens(Opener(Rules(), self.core.clock.now), opening.values), worker="one",
+            opens=Opens(Opener(self.rules(), self.core.clock.now), opening.values), worker="one",
         )  # fmt: skip
         return Worker(
             db=parts.db, journal=parts.journal, feed=parts.feed, shelf=Shelf({}),
@@ -129,6 +154,30 @@ async def results(core: Core, session_id: str) -> list[Any]:
         for fact in await core.facts(session_id)
         if isinstance(fact.event, e.CallSucceeded | e.CallFailed)
     ]
+
+
+@contextmanager
+def served(text: str) -> Iterator[int]:
+    """A server of this machine that answers with a text; its port."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def shell(command: str, **more: Any) -> str:
@@ -285,6 +334,56 @@ async def test_what_lies_in_outputs_becomes_artifacts_in_versions(studio: Studio
     assert saved == [("a/x.csv", 1), ("b/x.csv", 1), ("a/x.csv", 2)]
 
 
+# The network --------------------------------------------------------------------------------------
+
+
+GET = (
+    'python3 -c "import urllib.request as u; '
+    "print(u.urlopen('{url}', timeout=5).read().decode())\" 2>&1 | tail -1"
+)
+
+
+async def test_what_is_reached_for_is_recorded_with_its_turn(studio: Studio) -> None:
+    with served("hello") as port:
+        studio.names["allowed.test"] = "127.0.0.1"
+        studio.allow.add(f"allowed.test:{port}")
+        id = await studio.make(network={"allow": [{"host": "allowed.test", "ports": [port]}]})
+        session_id = await studio.say(
+            id,
+            "\n".join([
+                shell(GET.format(url=f"http://allowed.test:{port}/path?secret=1")), "then",
+                shell(GET.format(url=f"http://other.test:{port}/")), "then",
+                shell(GET.format(url="http://127.0.0.1:1/")),
+            ]),
+        )  # fmt: skip
+        tried = await studio.tried(id, 3)
+
+    reached, refused, loopback = await results(studio.core, session_id)
+    assert reached["output"] == "hello\n"
+    assert "403" in refused["output"]
+    assert "403" in loopback["output"]
+    assert [(one.host, one.outcome) for one in tried] == [
+        ("allowed.test", "allowed"), ("other.test", "refused"), ("127.0.0.1", "refused"),
+    ]  # fmt: skip
+    session = await studio.core.session(session_id)
+    assert session.turn is not None
+    assert {turn.turn_id for one in tried for turn in one.turns} == {session.turn.id}
+    assert tried[0].down > len("hello")
+    told = json.dumps([dataclasses.asdict(one) for one in tried])
+    assert "path" not in told
+    assert "secret" not in told
+
+
+async def test_without_an_allow_list_nothing_is_reached(studio: Studio) -> None:
+    with served("hello") as port:
+        id = await studio.make()
+        session_id = await studio.say(id, shell(GET.format(url=f"http://127.0.0.1:{port}/")))
+
+    (result,) = await results(studio.core, session_id)
+    assert "hello" not in result["output"]
+    assert not [f for f in await studio.facts(id) if isinstance(f, e.EgressTried)]
+
+
 # Secrets ------------------------------------------------------------------------------------------
 
 
@@ -433,3 +532,41 @@ async def test_the_disk_of_a_deleted_environment_is_removed(studio: Studio) -> N
     with pytest.raises(Refused) as refused:
         await studio.core.runtime.send_message(BOB, session_id, "say still there")
     assert refused.value.code == "environment.deleted"
+
+
+async def test_what_is_long_unused_is_deleted(studio: Studio) -> None:
+    id = await studio.make(delete_after=60)
+    used = await studio.make("used", delete_after=3600)
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    sweeping = Sweeping(studio.worker_.places)
+
+    await sweeping.round()
+    assert (await studio.find(id)).deleted is None
+    studio.core.clock.pass_time(61_000)
+    await sweeping.round()
+
+    assert (await studio.find(id)).deleted is not None
+    assert (await studio.find(used)).deleted is None
+
+
+async def test_bytes_of_removed_versions_are_collected(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("head -c 3000000 /dev/urandom > large"))
+    await studio.kept_by(id, session_id)
+    session_id = await studio.say(id, shell("rm large"))
+    await studio.kept_by(id, session_id)
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    packs = studio.folder / "versions" / "packs"
+    before = sum(path.stat().st_size for path in packs.iterdir())
+
+    await studio.core.runtime.remove_disk_version(ALICE, id, 2)
+    await asyncio.to_thread(
+        studio.worker_.places.disks.collect,
+        await studio.core.parts.db.read(environments.digests), grace=0.0,
+    )  # fmt: skip
+
+    after = sum(path.stat().st_size for path in packs.iterdir())
+    assert before - after > 2_900_000
+    assert (await studio.done(await studio.core.runtime.restore_disk(BOB, id, 1))).state == "done"

@@ -38,9 +38,9 @@ def for_url(environment: Environment, url: str) -> Slot | None:
 
     Only what stands before the first place of a template counts.
     """
-    fixed = url.partition("{")[0]
+    fixed, place, _ = url.partition("{")
     found = [slot for slot in environment.slots if slot.type in ("bearer", "headers")]
-    below = [slot for slot in found if _is_below(fixed, slot.binding)]
+    below = [slot for slot in found if _is_below(fixed, slot.binding, is_whole=not place)]
     return max(below, key=lambda slot: len(slot.binding), default=None)
 
 
@@ -51,12 +51,14 @@ def headers(slot: Slot, value: str) -> dict[str, str]:
     return {name.lower(): text for name, text in json.loads(value).items()}
 
 
-def _is_below(url: str, binding: str) -> bool:
+def _is_below(url: str, binding: str, *, is_whole: bool) -> bool:
     asked, bound = urlsplit(url), urlsplit(binding)
     if (asked.scheme, asked.netloc.lower()) != (bound.scheme, bound.netloc.lower()):
         return False
     path = bound.path.rstrip("/")
-    return asked.path == path or asked.path.startswith(f"{path}/")
+    if asked.path.startswith(f"{path}/"):
+        return True
+    return asked.path == path and (is_whole or bool(asked.query))
 
 
 def _not_there(words: str) -> ToolError:
