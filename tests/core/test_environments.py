@@ -316,6 +316,25 @@ async def test_sessions_work_side_by_side_on_one_disk(studio: Studio) -> None:
     assert met["output"] == "met\n"
 
 
+async def test_a_turn_s_end_waits_for_no_command_of_another_session(studio: Studio) -> None:
+    id = await studio.make()
+    await studio.say(id, shell("mkfifo pipe"))
+    long = await studio.core.start(shell("echo x > moving; cat pipe", seconds=60), environment=id)
+    async with asyncio.timeout(20):
+        while not (studio.disk(id) / "moving").exists():
+            await asyncio.sleep(0.02)
+    short = await studio.core.start(shell("echo done > done.txt"), environment=id)
+
+    kept = await studio.kept_by(id, short)
+    third = await studio.core.start(shell("echo now > pipe"), environment=id)
+    await studio.core.over(third)
+    await studio.core.over(long)
+
+    assert kept.reason == "turn"
+    (met,) = await results(studio.core, long)
+    assert met["output"] == "now\n"
+
+
 async def test_what_lies_in_outputs_becomes_artifacts_in_versions(studio: Studio) -> None:
     id = await studio.make()
     session_id = await studio.core.start(

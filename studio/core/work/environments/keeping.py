@@ -7,7 +7,6 @@ collected. A restore keeps what was there before, so nothing is lost by it.
 import asyncio
 from pathlib import Path
 
-from studio.core.disks.limits import Limits
 from studio.core.faults import fault
 from studio.core.rules import events as e
 from studio.core.rules.environments import records
@@ -19,10 +18,15 @@ from studio.core.work.environments.places import Place, Places, owner_of
 
 async def keep(
     places: Places, place: Place, reason: Reason, *, turn: e.TurnRef | None = None, note: str = "",
-    by: str = "", limit: int | None = None,
+    by: str = "", is_still: bool = True,
 ) -> e.DiskKept | None:  # fmt: skip
-    """Keep the disk as it is; None when it is as the newest version. For who holds its lock."""
-    kept = await look(places, place, limit)
+    """Keep the disk as it is; None when it is as the newest version. For who holds its lock.
+
+    One that is not still is kept while commands run: files that changed meanwhile are named.
+    """
+    kept = await look(places, place, is_still=is_still)
+    if kept is None:
+        return None
     fault("disk.before_fact")
     facts = await places.record(
         place.id,
@@ -32,11 +36,16 @@ async def keep(
     return next((f.event for f in facts if isinstance(f.event, e.DiskKept)), None)
 
 
-async def look(places: Places, place: Place, limit: int | None = None) -> Kept:
-    """The disk as it is, in the store of versions."""
-    limits = Limits(bytes=limit) if limit else Limits()
-    async with place.sandbox.folder() as folder:
-        found = await asyncio.to_thread(places.disks.keep, folder, cache=place.cache, limits=limits)
+async def look(places: Places, place: Place, *, is_still: bool = True) -> Kept | None:
+    """The disk as it is, in the store of versions; None for one that is far and moves."""
+    here = place.folder / "disk"
+    if is_still:
+        async with place.sandbox.folder() as folder:
+            found = await asyncio.to_thread(places.disks.keep, folder, cache=place.cache)
+    elif here.is_dir():
+        found = await asyncio.to_thread(places.disks.keep, here, cache=place.cache)
+    else:
+        return None
     return Kept(
         digest=found.digest,
         files=found.version.files,

@@ -27,9 +27,14 @@ class Locks:
         self._folder = folder
 
     @asynccontextmanager
-    async def working(self, environment_id: str) -> AsyncIterator[None]:
-        """Work on a disk that nobody changes as a whole meanwhile; others may work too."""
-        async with self._held(environment_id, fcntl.LOCK_SH, None):
+    async def working(
+        self, environment_id: str, *, within: float | None = None
+    ) -> AsyncIterator[None]:
+        """Work on a disk that nobody changes as a whole meanwhile; others may work too.
+
+        Locked when somebody still changes it after `within` seconds.
+        """
+        async with self._held(environment_id, fcntl.LOCK_SH, within):
             yield
 
     @asynccontextmanager

@@ -33,6 +33,7 @@ from studio.core.work.opening import Opening
 log = logging.getLogger("studio.worker")
 
 IDLE_SECONDS = 900.0
+LOCK_SECONDS = 30.0  # that a call waits for a disk to be kept or put back
 TELL_SECONDS = 0.25
 MOST_TOLD = 200
 
@@ -133,9 +134,9 @@ class Places:
 
     @asynccontextmanager
     async def at_work(self, id: str, effect_id: str, turn: e.TurnRef) -> AsyncIterator[Place]:
-        """Work in an environment while nobody changes its disk as a whole."""
+        """Work in an environment while nobody changes its disk as a whole; Locked after a while."""
         place = await self.open(id)
-        async with self.locks.working(id):
+        async with self.locks.working(id, within=LOCK_SECONDS):
             await self.started(place)
             place.turns[effect_id] = turn
             try:

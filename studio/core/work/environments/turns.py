@@ -3,7 +3,7 @@
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -108,22 +108,23 @@ class Turns:
         if environment.kind == "none":
             return
         place = await self.places.open(environment.id)
-        async with self._calm(environment.id):
+        async with self._calm(environment.id) as is_still:
             await outputs.export(self.places, place, session, turn)
             if environment.definition.get("keep", "turn") == "turn":
-                await keeping.keep(self.places, place, "turn", turn=turn)
+                await keeping.keep(self.places, place, "turn", turn=turn, is_still=is_still)
 
     @asynccontextmanager
-    async def _calm(self, id: str) -> AsyncIterator[None]:
-        """The disk alone; or, where others do not rest, together with them, as it moves."""
-        try:
-            async with self.places.locks.alone(id, within=KEEP_SECONDS):
-                yield
+    async def _calm(self, id: str) -> AsyncIterator[bool]:
+        """The disk alone; or (False), where others do not rest, together with them, as it moves."""
+        async with AsyncExitStack() as stack:
+            try:
+                alone = self.places.locks.alone(id, within=KEEP_SECONDS)
+                await stack.enter_async_context(alone)
+            except Locked:
+                await stack.enter_async_context(self.places.locks.working(id))
+                yield False
                 return
-        except Locked:
-            pass
-        async with self.places.locks.working(id):
-            yield
+            yield True
 
     def _desk(self, session: Session, environment: Environment, place: Place) -> Desk:
         key = (session.id, environment.id)
@@ -178,6 +179,9 @@ class AtWork:
             async with self._places.at_work(self._id, kit.effect_id, turn):
                 await _note(self._places, self._id, self.bound(arguments), kit)
                 return await self._tool.call(arguments, kit)
+        except Locked:
+            words = "The disk of the environment is being kept or put back. Nothing ran; try again."
+            raise ToolError("environment_busy", words, settled=True) from None
         except (SandboxError, StudioError) as wrong:
             raise ToolError(wrong.code, str(wrong), settled=True) from None
 
