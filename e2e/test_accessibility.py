@@ -134,6 +134,7 @@ def happen(found: Full) -> None:
         ends(studio, sessions[name])
     until(lambda: waits(studio, sessions["expired"], "closed"), what="the deadline")
     found.waits["expired"] = waits(studio, sessions["expired"], "closed")[0]
+    sessions["compacted"] = compacted(studio)
     studio.api.keys.make(name="ci", role="operator")
     found.calls = [
         fact["effect_id"]
@@ -141,6 +142,21 @@ def happen(found: Full) -> None:
         for fact in facts(studio, sessions[name])
         if fact["type"] == "call.proposed"
     ]
+
+
+def compacted(studio: Studio) -> str:
+    """A session whose older part was summarised before its small model was full."""
+    model = {"provider": "scripted", "name": "scripted", "context_window": 1_000}
+    studio.api.agents.save(
+        "small", {"name": "small", "description": "", "instructions": "Help.", "model": model}
+    )
+    session_id = begin(studio, f"say {'word ' * 60}", agent="small")
+    ends(studio, session_id)
+    for _ in range(7):
+        studio.api.sessions.send(session_id, f"say {'word ' * 60}")
+        ends(studio, session_id)
+    assert "context.compacted" in {fact["type"] for fact in facts(studio, session_id)}
+    return session_id
 
 
 OLD = json.dumps({"version": "4.1.0", "channel": "staging"})
@@ -213,6 +229,7 @@ def test_a_full_page(full: Full, sign_in: SignIn, path: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["held", "two", "question", "uncertain", "denied", "approved", "stopped", "expired", "refused",
+     "compacted",
      "calls", "ruled", "failed", "written", "rated", "long", "hidden"],
 )  # fmt: skip
 def test_a_session(full: Full, sign_in: SignIn, name: str) -> None:

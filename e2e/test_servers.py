@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from e2e.acts import approve, begin, card, ends, look, visit
+from e2e.acts import approve, begin, card, ends, look, same_as_reloaded, visit
 from e2e.conftest import SignIn
 from e2e.studio import Studio, until
 from e2e.test_accessibility import is_accessible
@@ -130,6 +130,7 @@ def test_a_server_that_is_killed_comes_back(outside: Outside, sign_in: SignIn) -
     expect(row).to_contain_text("up")
     expect(row).to_contain_text(BADGE)
     expect(row).to_contain_text(AGENT)
+    same_as_reloaded(page)
 
 
 def test_a_look_shows_what_a_server_would_bring(outside: Outside, sign_in: SignIn) -> None:
