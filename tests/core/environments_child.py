@@ -17,8 +17,8 @@ from studio import app
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.core.rules.session import Session
+from studio.core.store import environments, operations
 from studio.core.store import facts as journals
-from studio.core.store import operations
 from studio.core.store.operations import Operation
 from studio.settings import Settings
 
@@ -54,6 +54,8 @@ async def _play(built: app.Parts, act: str) -> dict[str, Any]:
         ADMIN, agent="helper", message=RUNS, environment=id, key="first"
     )
     session = await _over(built, done.session_id)
+    if act == "fork":
+        return await _fork(built, id)
     if not await built.db.read(lambda conn: operations.newest(conn, id)):
         await _ask(built, id, act)
     ended = await _ended(built, id)
@@ -70,6 +72,32 @@ async def _play(built: app.Parts, act: str) -> dict[str, Any]:
         "turn": session.turn.status,
         "calls": [call.state for call in session.turn.calls.values()],
     }  # fmt: skip
+
+
+async def _fork(built: app.Parts, id: str) -> dict[str, Any]:
+    """A fork of what the turn left, and a turn in it."""
+    await _kept(built, id)
+    forked = await built.db.read(lambda conn: environments.find(conn, "fork"))
+    if forked is None:
+        plan = await built.runtime.fork_environment(ADMIN, id, "fork")
+        forked = await built.db.read(lambda conn: environments.get(conn, str(plan.id)))
+    assert forked is not None
+    done = await built.runtime.start_session(
+        ADMIN, agent="helper", message='call shell {"command": "cat ran.txt"}',
+        environment=forked.id, key="fork",
+    )  # fmt: skip
+    session = await _over(built, done.session_id)
+    assert session.turn is not None
+    return {
+        "fork": forked.id, "fork_calls": [call.state for call in session.turn.calls.values()],
+    }  # fmt: skip
+
+
+async def _kept(built: app.Parts, id: str) -> None:
+    """Wait until the turn's version is there."""
+    async with asyncio.timeout(60), built.feed.subscribe() as growth:
+        while len(await built.db.read(lambda conn: environments.versions(conn, id))) < 2:
+            await growth.get()
 
 
 async def _ask(built: app.Parts, id: str, act: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 from studio.core.disks.disks import Disks
 
 ROOT = Path(__file__).parents[2]
+FORKED = [("setup.started", 2), ("disk.mid_restore", 1), ("disk.before_rename", 1)]
 POINTS = [
     ("setup.started", 1, "restore"),
     ("disk.before_pack", 1, "restore"),
@@ -68,6 +69,21 @@ def test_an_environment_outlives_a_kill(
     else:
         assert now in held.values()
     assert not (disk.parent / "archive").exists()
+
+
+@pytest.mark.parametrize("point,hit", FORKED, ids=lambda value: str(value))
+def test_a_fork_begins_with_its_version_whenever_it_is_killed(
+    point: str, hit: int, store_url: str, tmp_path: Path
+) -> None:
+    killed = play(tmp_path, store_url, "fork", f"{point}:kill:{hit}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    done = play(tmp_path, store_url, "fork", "")
+    assert done.returncode == 0, done.stderr
+
+    came = json.loads(done.stdout)
+    forked = tmp_path / "environments" / came["fork"] / "disk"
+    assert contents(forked) == {"ran.txt": "ran\n", "setup.txt": "made\n"}
+    assert came["fork_calls"] == ["succeeded"]
 
 
 def play(folder: Path, url: str, act: str, fault: str) -> "subprocess.CompletedProcess[str]":

@@ -589,3 +589,91 @@ async def test_bytes_of_removed_versions_are_collected(studio: Studio) -> None:
     after = sum(path.stat().st_size for path in packs.iterdir())
     assert before - after > 2_900_000
     assert (await studio.done(await studio.core.runtime.restore_disk(BOB, id, 1))).state == "done"
+
+
+async def test_a_message_is_refused_while_a_disk_is_put_back(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("true"))
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    async with studio.worker_.places.locks.working(id):  # so that the operation waits
+        operation_id = await studio.core.runtime.restore_disk(BOB, id, 1)
+        with pytest.raises(Refused) as refused:
+            await studio.core.runtime.send_message(BOB, session_id, shell("true"))
+        assert refused.value.code == "environment_busy"
+        assert refused.value.details == {"operation": "restore"}
+
+    assert (await studio.done(operation_id)).state == "done"
+    await studio.core.runtime.send_message(BOB, session_id, shell("true"))
+
+
+async def test_what_was_restored_after_a_reset_is_not_set_up_again(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(id, shell("echo kept > kept.txt"))
+    await studio.kept_by(id, session_id)
+    await studio.done(await studio.core.runtime.reset_environment(BOB, id))
+    await studio.done(await studio.core.runtime.restore_disk(BOB, id, 2))
+
+    session_id = await studio.say(id, shell("cat kept.txt"))
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"] == "kept\n"
+
+
+async def test_nothing_is_imported_before_there_is_a_disk(studio: Studio) -> None:
+    id = await studio.make()
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"x"
+
+    with pytest.raises(Refused) as refused:
+        await studio.core.runtime.import_disk(BOB, id, name="a.tar", chunks=chunks())
+
+    assert refused.value.code == "disk.not_made"
+
+
+async def test_odd_files_in_outputs_keep_nothing_else_from_being_kept(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.core.start(
+        shell("mkdir outputs; cd outputs; ln -s /etc/passwd out; mkfifo pipe; echo x > x.txt"),
+        environment=id,
+    )
+
+    await studio.kept_by(id, session_id)
+    facts = await studio.core.until(session_id, lambda s: s.turn and s.turn.is_over)
+    assert facts is not None
+    async with asyncio.timeout(20):
+        while "artifact.saved" not in await studio.core.types(session_id):
+            await asyncio.sleep(0.02)
+    saved = [
+        fact.event.name for fact in await studio.core.facts(session_id)
+        if isinstance(fact.event, e.ArtifactSaved)
+    ]  # fmt: skip
+    assert saved == ["x.txt"]
+
+
+async def test_a_turn_that_was_denied_into_the_next_one_keeps_its_own_version(
+    studio: Studio,
+) -> None:
+    id = await studio.make()
+    await studio.say(id, shell("true"))
+    rules = [
+        {"effect": "ask", "tool": "shell", "when": [
+            {"field": "command", "op": "equals", "value": "rm made.txt"}]},
+        {"effect": "allow"},
+    ]  # fmt: skip
+    await studio.core.runtime.save_policy(ALICE, rules, expect=None)
+    text = "\n".join([shell("echo one > one.txt"), "then", shell("rm made.txt")])
+    session_id = await studio.core.start(text, environment=id)
+    session = await studio.core.held(session_id)
+    assert session.turn is not None
+    first = session.turn.id
+
+    await studio.core.runtime.deny_and_send(
+        BOB, session_id, shell("echo two > two.txt"), reason="no"
+    )
+    await studio.kept_by(id, session_id, turns=2)
+
+    turns = [one.turn.turn_id for one in await studio.kept(id) if one.turn is not None]
+    assert turns[0] == first
+    assert len(set(turns)) == 2

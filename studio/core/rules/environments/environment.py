@@ -34,6 +34,7 @@ class Environment:
 
     `versions` counts those that are there, `used` is when it was last worked in. `setup` says how
     that went on the present disk; `setup_seq` is the fact that told. `owner` "" is everybody.
+    `begun` is false until the first disk was made ready, which a fork's begins with a version.
     `puts` counts how often another disk was put in the place of the one that was there.
     """
 
@@ -57,6 +58,7 @@ class Environment:
     lost: str = ""
     setup: Setup = ""
     setup_seq: int = 0
+    begun: bool = False
     forked_from: e.ForkedFrom | None = None
     disk: Disk | None = None
     versions: int = 0
@@ -73,6 +75,12 @@ class Environment:
         """After so many ms without use it is deleted; None for never."""
         seconds = self.definition.get("delete_after")
         return None if seconds is None else int(seconds) * 1000
+
+    @property
+    def is_unset_fork(self) -> bool:
+        """It was forked with a disk, which nobody has put in place yet."""
+        from_version = self.forked_from is not None and self.forked_from.version is not None
+        return from_version and not self.begun and self.disk is not None
 
     @property
     def version(self) -> int:
@@ -114,7 +122,7 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
         case e.EnvironmentReset():
             return replace(
                 environment, state="stopped", setup="", setup_seq=0, lost="",
-                puts=environment.puts + 1,
+                begun=True, puts=environment.puts + 1,
             )  # fmt: skip
         case e.EnvironmentLost() as f:
             return replace(environment, state="lost", lost=f.reason)
@@ -122,7 +130,10 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
             return replace(environment, setup="started", setup_seq=fact.seq, used=at)
         case e.SetupFinished() as f:
             setup: Setup = "ok" if f.ok else "failed"
-            return replace(environment, setup=setup, setup_seq=fact.seq, used=at)
+            return replace(
+                environment, setup=setup, setup_seq=fact.seq, used=at,
+                begun=environment.begun or f.ok,
+            )  # fmt: skip
         case e.DiskKept() as f:
             disk = Disk(
                 version=f.version, digest=f.digest, files=f.files, folders=f.folders, bytes=f.bytes
@@ -135,7 +146,7 @@ def _worked(environment: Environment, fact: e.Fact, at: int) -> Environment:
             found = environment if environment.state != "lost" else replace(
                 environment, state="stopped", lost=""
             )  # fmt: skip
-            return replace(found, used=at, puts=environment.puts + 1)
+            return replace(found, used=at, setup="ok", begun=True, puts=environment.puts + 1)
         case e.DiskVersionRemoved():
             return replace(environment, versions=environment.versions - 1)
         case e.EgressTried():

@@ -65,9 +65,21 @@ def _possible(environment: Environment, act: Act) -> None:
             "disk.",
             code="environment.no_disk",
         )
-    if act == "keep" and environment.setup != "ok":
+    if act in ("keep", "import") and environment.setup != "ok":
+        what = "keep" if act == "keep" else "put an archive in place of"
         raise Refused(
-            f"The disk of {environment.name} has not been made yet; the first turn makes it. There "
-            "is nothing to keep.",
+            f"The disk of {environment.name} has not been made yet; the next turn makes it. Before "
+            f"that there is nothing to {what}.",
             code="disk.not_made",
         )
+
+
+def at_rest(environment: Environment, open_act: str | None) -> None:
+    """Refuse a turn while another disk is about to take the place of this one."""
+    if open_act not in CHANGING:
+        return
+    raise Refused(
+        f"The environment {environment.name} is busy: somebody asked to {WORDS[open_act]}, and "
+        "that is not done yet. Nothing was sent; try again in a moment.",
+        code="environment_busy", details={"operation": open_act},
+    )  # fmt: skip

@@ -8,11 +8,12 @@ import sqlalchemy as sa
 from studio.core.rules.access import Person
 from studio.core.rules.environments import files, names, records
 from studio.core.rules.environments import manifest as rule_of
+from studio.core.rules.environments import operations as rule_of_operations
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.manifest import Manifest
 from studio.core.rules.errors import NotFound
 from studio.core.rules.session import Session
-from studio.core.store import environment_manifests, environments
+from studio.core.store import environment_manifests, environments, operations
 from studio.core.store.environment_manifests import SavedManifest
 
 
@@ -55,10 +56,19 @@ def usable(conn: sa.Connection, person: Person, word: str) -> Environment:
     records.alive(found)
     assert found is not None, "it is alive"
     records.usable(person, found, environments.coverage(conn, found))
+    _at_rest(conn, found)
     return found
 
 
 def still_usable(conn: sa.Connection, person: Person, session: Session) -> None:
     """Refuse a turn of a session whose environment is gone, or another's alone by now."""
     if session.environment_id is not None:
-        records.guarded(person, environment(conn, session.environment_id))
+        found = environment(conn, session.environment_id)
+        records.guarded(person, found)
+        _at_rest(conn, found)
+
+
+def _at_rest(conn: sa.Connection, found: Environment) -> None:
+    """Refuse a turn while something that somebody asked for changes the disk as a whole."""
+    waiting = operations.open_of(conn, found.id)
+    rule_of_operations.at_rest(found, waiting.act if waiting is not None else None)

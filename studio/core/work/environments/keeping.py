@@ -4,7 +4,6 @@ Bytes first, then the fact: who dies in between leaves bytes that no version nam
 collected. A restore keeps what was there before, so nothing is lost by it.
 """
 
-import asyncio
 from pathlib import Path
 
 from studio.core.faults import fault
@@ -12,6 +11,8 @@ from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.records import Kept, Reason
+from studio.core.rules.errors import NotFound
+from studio.core.sandboxes.gate import whole
 from studio.core.store import environments
 from studio.core.work.environments.places import Place, Places, owner_of
 
@@ -41,9 +42,9 @@ async def look(places: Places, place: Place, *, is_still: bool = True) -> Kept |
     here = place.folder / "disk"
     if is_still:
         async with place.sandbox.folder() as folder:
-            found = await asyncio.to_thread(places.disks.keep, folder, cache=place.cache)
+            found = await whole(places.disks.keep, folder, cache=place.cache, limits=place.limits)
     elif here.is_dir():
-        found = await asyncio.to_thread(places.disks.keep, here, cache=place.cache)
+        found = await whole(places.disks.keep, here, cache=place.cache, limits=place.limits)
     else:
         return None
     return Kept(
@@ -64,8 +65,10 @@ async def restore(places: Places, place: Place, version: int, *, by: str) -> int
     """
     source = await places.db.read(lambda conn: environments.version(conn, place.id, version))
     if source is None:
-        raise LookupError(version)
-    await keep(places, place, "hand", note=f"Before version {version} was restored.", by=by)
+        raise NotFound("That version was removed meanwhile.", code="disk.not_found")
+    environment = await places.find(place.id)
+    if environment is not None and environment.setup == "ok":
+        await keep(places, place, "hand", note=f"Before version {version} was restored.", by=by)
     await put(places, place, source.digest)
     fault("disk.before_fact")
     kept = Kept(
@@ -81,8 +84,10 @@ async def put(places: Places, place: Place, digest: str) -> None:
     """Make the disk what a version in the store is."""
     await place.sandbox.stop()
     place.is_started = False
+    place.half_put.touch()  # until it is whole, what lies there is taken for nothing
     async with place.sandbox.folder(changing=True) as folder:
-        await asyncio.to_thread(_put, places, digest, folder)
+        await whole(_put, places, digest, folder)
+    place.half_put.unlink()
 
 
 async def first(places: Places, place: Place, environment: Environment) -> None:
@@ -93,7 +98,7 @@ async def first(places: Places, place: Place, environment: Environment) -> None:
 
 async def take_in(places: Places, place: Place, archive: Path, *, name: str, by: str) -> int:
     """Put what an archive holds in the disk's place, keeping first what is there."""
-    brought = await asyncio.to_thread(places.disks.take_in, archive)
+    brought = await whole(places.disks.take_in, archive, limits=place.limits)
     await keep(places, place, "hand", note=f"Before {name} was imported.", by=by)
     await put(places, place, brought.digest)
     fault("disk.before_fact")

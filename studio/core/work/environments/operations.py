@@ -11,6 +11,7 @@ from typing import Any
 
 from studio.core.faults import fault
 from studio.core.rules import events as e
+from studio.core.rules.access import Person
 from studio.core.rules.environments import operations as rule_of
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
@@ -28,6 +29,7 @@ log = logging.getLogger("studio.worker")
 POLL_SECONDS = 2.0
 LOCK_SECONDS = 30.0  # a command that runs longer makes the operation fail, in words
 AT_ONCE = 4
+NOBODY = Person(id="", role="viewer", via="key")  # to whom private sessions have no names
 
 
 class Operations:
@@ -64,7 +66,7 @@ class Operations:
 
     def _may_take(self, operation: Operation, alive: frozenset[str]) -> bool:
         """Nobody has it; or who had it is gone."""
-        if operation.state == "asked":
+        if operation.state == "asked" or operation.worker == self.places.worker:
             return True
         return self.places.db.kind == "sqlite" or operation.worker not in alive
 
@@ -77,7 +79,7 @@ class Operations:
             if found is None or found.ended is not None or found.worker != operation.worker:
                 return []
             try:
-                busy = environments.busy(conn, environment.id)
+                busy = environments.busy(conn, environment.id, NOBODY)
                 rule_of.still_possible(environment, operation.act, busy)
             except StudioError as wrong:
                 return [_failed(operation, wrong.code, str(wrong))]
@@ -94,12 +96,17 @@ class Operations:
             fault("operation.before_outcome")
             await self.places.record(
                 operation.environment_id,
-                lambda conn, found: [ended] if _is_open(conn, operation) else [],
+                lambda conn, found: [ended] if self._is_ours(conn, operation) else [],
             )
         except Exception:
             log.exception("The end of an operation could not be recorded; it is begun anew.")
         finally:
             self._out.discard(operation.id)
+
+    def _is_ours(self, conn: Any, operation: Operation) -> bool:
+        """It is open, and nobody took it over from us."""
+        found = operations.get(conn, operation.id)
+        return found is not None and found.ended is None and found.worker == self.places.worker
 
     async def _done(self, operation: Operation) -> e.OperationEnded:
         """What came of it; whatever happens is a fact."""
@@ -112,7 +119,8 @@ class Operations:
             words = f"A command of it ran for longer than {LOCK_SECONDS:.0f} s. Try again."
             return _failed(operation, "environment_busy", words)
         except (StudioError, SandboxError) as wrong:
-            return _failed(operation, wrong.code, wrong.message)
+            words = self.places.opening.values.mask.text(wrong.message)
+            return _failed(operation, wrong.code, words)
         except Exception as wrong:
             log.exception("To %s a disk failed in a way it should not.", operation.act)
             return _failed(operation, "operation.broken", f"It broke: {type(wrong).__name__}.")
@@ -146,7 +154,7 @@ class Operations:
         await self.places.record(
             place.id,
             lambda conn, found: records.note_reset(
-                found, environments.busy(conn, place.id), by=operation.by
+                found, environments.busy(conn, place.id, NOBODY), by=operation.by
             ),
             operation.by,
         )
@@ -167,11 +175,6 @@ class Operations:
             )
         finally:
             archive.unlink(missing_ok=True)
-
-
-def _is_open(conn: Any, operation: Operation) -> bool:
-    found = operations.get(conn, operation.id)
-    return found is not None and found.ended is None
 
 
 def _failed(operation: Operation, code: str, message: str) -> e.OperationEnded:

@@ -4,6 +4,8 @@ A path keeps its folders in the artifact's name, so equal names do not meet. Wha
 left where it is, on the disk, and said in the log; it never fails the turn.
 """
 
+import asyncio
+import hashlib
 import logging
 
 from studio.core import intake
@@ -11,13 +13,14 @@ from studio.core.rules import events as e
 from studio.core.rules import files, ids
 from studio.core.rules.errors import StudioError
 from studio.core.rules.session import Session
+from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import artifacts
 from studio.core.work.environments.places import Place, Places
 
 log = logging.getLogger("studio.worker")
 
 FOLDER = "outputs/"
-MOST = 100
+MOST, MOST_KNOWN = 100, 10_000
 
 
 async def export(places: Places, place: Place, session: Session, turn: e.TurnRef) -> None:
@@ -27,23 +30,24 @@ async def export(places: Places, place: Place, session: Session, turn: e.TurnRef
         log.warning(
             "%s has more than %d files in %s; the first are kept.", place.name, MOST, FOLDER
         )
-    for number, path in enumerate(found.paths, 1):
+    for path in found.paths:
         try:
-            await _one(places, place, session, turn, path, number)
-        except StudioError as wrong:
+            await _one(places, place, session, turn, path)
+        except (StudioError, SandboxError) as wrong:
             log.warning("%s of %s is not kept as an artifact: %s", path, place.name, wrong)
 
 
-async def _one(
-    places: Places, place: Place, session: Session, turn: e.TurnRef, path: str, number: int
-) -> None:
+async def _one(places: Places, place: Place, session: Session, turn: e.TurnRef, path: str) -> None:
     name = files.checked_name(path.removeprefix(FOLDER))
     most = places.limits.upload_bytes
+    key = f"{session.id} {path}"
+    if (await place.sandbox.read(path, most=0)).hash == place.exported.get(key):
+        return
     read = await place.sandbox.read(path, most=most)
     if read.size > most:
         log.warning("%s has %d bytes, more than an artifact may have.", path, read.size)
         return
-    data = places.opening.values.mask.data(read.data)
+    data = await asyncio.to_thread(places.opening.values.mask.data, read.data)
     found = await intake.take_bytes(
         places.db, places.clock.new_id("fil"), data, name=name, declared="", at=places.clock.now()
     )
@@ -51,7 +55,7 @@ async def _one(
 
     def look(conn: object, session: Session) -> None:
         known = artifacts.named(conn, session.id, name)  # type: ignore[arg-type]
-        artifact_id = files.artifact_of_call(ids.call_effect(turn.turn_id, 999, number), 1)
+        artifact_id = files.artifact_of_call(ids.call_effect(turn.turn_id, 999, _number(name)), 1)
         version = 1
         if known is not None:
             artifact_id, latest = known
@@ -71,3 +75,11 @@ async def _one(
     await places.journal.commit(
         session.id, lambda s: saved, at=places.clock.now(), actor=None, before=look
     )
+    place.exported[key] = read.hash
+    while len(place.exported) > MOST_KNOWN:
+        del place.exported[next(iter(place.exported))]
+
+
+def _number(name: str) -> int:
+    """A number for a name that is the same whatever else lies beside it."""
+    return int(hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8], 16)

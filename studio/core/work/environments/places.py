@@ -17,17 +17,18 @@ from typing import Any, Protocol
 
 from studio.core.clock import Clock
 from studio.core.disks.disks import Disks
+from studio.core.disks.limits import Limits
 from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import StudioError
 from studio.core.rules.files import FileLimits
-from studio.core.sandboxes.contract import Sandbox
+from studio.core.sandboxes.contract import Sandbox, SandboxError
 from studio.core.sandboxes.egress.tried import Tried
 from studio.core.store import environments
 from studio.core.store.db import Db
 from studio.core.store.journal import Journal
-from studio.core.work.environments.locks import Locks
+from studio.core.work.environments.locks import Locked, Locks
 from studio.core.work.opening import Opening
 
 log = logging.getLogger("studio.worker")
@@ -35,6 +36,7 @@ log = logging.getLogger("studio.worker")
 IDLE_SECONDS = 900.0
 LOCK_SECONDS = 30.0  # that a call waits for a disk to be kept or put back
 TELL_SECONDS = 0.25
+TELL_AGAIN_SECONDS = 1.0
 MOST_TOLD = 200
 
 Told = Callable[[Tried], None]
@@ -81,11 +83,18 @@ class Place:
     tried: list[e.EgressTried] = field(default_factory=list)
     used: float = 0.0
     is_started: bool = False
+    limits: Limits = field(default_factory=Limits)
+    exported: dict[str, str] = field(default_factory=dict)
 
     @property
     def sandbox(self) -> Sandbox:
         """Where its commands run."""
         return self.opened.sandbox
+
+    @property
+    def half_put(self) -> Path:
+        """A mark that another disk is being put in place."""
+        return self.folder / "putting"
 
     @property
     def cache(self) -> Path:
@@ -126,7 +135,10 @@ class Places:
             folder = self.folder / id
             folder.mkdir(mode=0o711, parents=True, exist_ok=True)
             opened = await self._opens(environment, folder, lambda tried: self._tell(id, tried))
-            place = Place(id=id, name=environment.name, folder=folder, opened=opened)
+            place = Place(
+                id=id, name=environment.name, folder=folder, opened=opened,
+                limits=_limits(environment),
+            )  # fmt: skip
             self._places.setdefault(id, place)
             place = self._places[id]
         place.used = time.monotonic()
@@ -137,6 +149,7 @@ class Places:
         """Work in an environment while nobody changes its disk as a whole; Locked after a while."""
         place = await self.open(id)
         async with self.locks.working(id, within=LOCK_SECONDS):
+            await self._started_anew(place)
             await self.started(place)
             place.turns[effect_id] = turn
             try:
@@ -146,6 +159,13 @@ class Places:
                 while len(place.past) > MOST_TOLD:
                     place.past.popitem(last=False)
                 place.used = time.monotonic()
+
+    async def _started_anew(self, place: Place) -> None:
+        """Forget a start that somebody, on whatever worker, has ended since."""
+        found = await self.find(place.id)
+        if place.is_started and not place.turns and found is not None and found.state == "stopped":
+            await place.sandbox.stop()
+            place.is_started = False
 
     async def started(self, place: Place) -> None:
         """Have its sandbox ready, and say so the first time."""
@@ -163,10 +183,11 @@ class Places:
         await self.record(place.id, rule)
 
     async def stop(self, place: Place, *, by: str = "", reason: str = "") -> None:
-        """End what runs in it and let go of it; the next use opens it anew."""
+        """End what runs in it and let go of it, for who has it alone; the next use opens it."""
         await place.sandbox.stop()
         self._places.pop(place.id, None)
-        await self._tell_now(place)
+        while place.tried:
+            await self._tell_now(place)
         await self.record(
             place.id,
             lambda conn, found: records.note_stopped(found, by=by, reason=reason),
@@ -196,7 +217,7 @@ class Places:
                 self._telling.clear()
                 await asyncio.sleep(TELL_SECONDS)  # more of the same command comes at once
                 for place in list(self._places.values()):
-                    await self._tell_now(place)
+                    await self._tell_all(place)
         finally:
             for place in list(self._places.values()):
                 await self._end(place)
@@ -204,17 +225,26 @@ class Places:
     async def _let_idle_go(self) -> None:
         now = time.monotonic()
         for place in list(self._places.values()):
-            if not place.turns and now - place.used > IDLE_SECONDS:
-                try:
+            if place.turns or now - place.used <= IDLE_SECONDS:
+                continue
+            try:
+                async with self.locks.alone(place.id, within=0):
                     await self.stop(place, reason="idle")
-                except StudioError as wrong:
-                    log.warning("The environment %s could not be let go: %s", place.name, wrong)
+            except Locked:  # somebody works in it, here or on another worker
+                place.used = now
+            except (StudioError, SandboxError, OSError) as wrong:
+                log.warning("The environment %s could not be let go: %s", place.name, wrong)
 
     async def _end(self, place: Place) -> None:
-        """The worker ends: no process of a sandbox outlives it, and its state is as it was."""
+        """The worker ends, and no process of a sandbox of its own outlives it.
+
+        A container or a service may be another worker's at this moment; it is left as it is.
+        """
         try:
-            await place.sandbox.stop()
-            await self._tell_now(place)
+            if place.sandbox.kind == "sandbox":
+                await place.sandbox.stop()
+            while place.tried:
+                await self._tell_now(place)
         except Exception:
             log.exception("The environment %s could not be stopped in order.", place.name)
 
@@ -236,6 +266,15 @@ class Places:
         )  # fmt: skip
         self._telling.set()
 
+    async def _tell_all(self, place: Place) -> None:
+        """Record all that waits; what cannot be recorded now waits on."""
+        try:
+            while place.tried:
+                await self._tell_now(place)
+        except StudioError:
+            self._telling.set()
+            await asyncio.sleep(TELL_AGAIN_SECONDS)
+
     async def _tell_now(self, place: Place) -> None:
         """Record the tries that wait; they wait on when the store is away."""
         tried, place.tried = place.tried[:MOST_TOLD], place.tried[MOST_TOLD:]
@@ -244,10 +283,15 @@ class Places:
         try:
             await self.record(place.id, lambda conn, found: records.note_egress(tried))
         except StudioError as wrong:
-            place.tried[:0] = tried
+            place.tried[:0] = tried[-MOST_TOLD:]
             log.warning("What %s reached for is not recorded yet: %s", place.name, wrong)
-        if place.tried:
-            self._telling.set()
+            raise
+
+
+def _limits(environment: Environment) -> Limits:
+    """What one version of its disk may hold: all that the disk may."""
+    mib = int(environment.definition.get("limits", {}).get("disk_mib", 0))
+    return Limits(bytes=max(Limits().bytes, mib * 1024**2))
 
 
 def owner_of(folder: Path) -> tuple[int, int] | None:

@@ -13,6 +13,7 @@ from studio.core.rules import contents
 from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
+from studio.core.rules.errors import StudioError
 from studio.core.sandboxes.contract import Command, Ran, SandboxError
 from studio.core.store import artifacts, environment_rows, files
 from studio.core.tools.disk import output
@@ -39,7 +40,9 @@ async def ready(places: Places, id: str) -> str:
 
 def _is_there(place: Place) -> bool:
     """A sandbox whose disk is here has a folder; others know themselves."""
-    return place.sandbox.kind in ("remote",) or (place.folder / "disk").is_dir()
+    if place.sandbox.kind == "remote":
+        return True
+    return (place.folder / "disk").is_dir() and not place.half_put.exists()
 
 
 async def _found_again(places: Places, place: Place, environment: Environment) -> str:
@@ -71,17 +74,15 @@ async def _made(places: Places, place: Place, environment: Environment) -> str:
     try:
         await place.sandbox.reset()
         await places.started(place)
-        if _is_fork(environment):
+        if environment.is_unset_fork:
             await keeping.first(places, place, environment)
         else:
             await _files(places, place, environment)
             failed = await _commands(places, place, environment, runs)
-    except SandboxError as wrong:
-        problem = wrong.message
-    except FileMissing as wrong:
-        problem = str(wrong)
-    if not problem and failed is None:
-        await keeping.keep(places, place, "setup")
+        if failed is None:
+            await keeping.keep(places, place, "setup")
+    except (SandboxError, StudioError, FileMissing, OSError) as wrong:
+        problem = places.opening.values.mask.text(str(wrong))
     await places.record(
         place.id,
         lambda conn, found: records.note_setup(found, runs, failed=failed, problem=problem),
@@ -89,11 +90,6 @@ async def _made(places: Places, place: Place, environment: Environment) -> str:
     if failed is not None:
         return _told(environment, runs[-1], failed)
     return f"The environment {environment.name} could not be set up. {problem}" if problem else ""
-
-
-def _is_fork(environment: Environment) -> bool:
-    """It was never set up, and a version of its disk came with it."""
-    return environment.state == "made" and environment.disk is not None
 
 
 class FileMissing(Exception):
@@ -130,11 +126,11 @@ async def _commands(
     places: Places, place: Place, environment: Environment, runs: list[e.SetupRun]
 ) -> int | None:
     """Run them one after the other; the number of the one that failed, from 1."""
-    definition = environment.definition
+    definition, attempt = environment.definition, places.clock.new_id("set")
     for number, given in enumerate(definition.get("setup", ()), 1):
         command = Command(
             line=given["run"], cwd=given.get("cwd", "."), seconds=float(given["timeout"]),
-            variables=dict(definition.get("variables", {})), egress=f"setup {number}",
+            variables=dict(definition.get("variables", {})), egress=f"{attempt}-{number}",
         )  # fmt: skip
         ran = await place.sandbox.shell(command)
         runs.append(_run(given["run"], ran, places.opening.values.mask))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from studio.core.disks.removing import remove
 from studio.core.rules.errors import Refused, StudioError
+from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import environments
 from studio.core.work.environments.locks import Locked
 from studio.core.work.environments.places import Places
@@ -66,7 +67,7 @@ class Sweeping:
                 await asyncio.to_thread(remove, self.places.folder / id)
         except Locked:
             return
-        except (OSError, StudioError) as wrong:
+        except (OSError, StudioError, SandboxError) as wrong:
             log.warning("The disk of a deleted environment could not be removed: %s", wrong)
             return
         (self.places.folder / "locks" / f"{id}.lock").unlink(missing_ok=True)

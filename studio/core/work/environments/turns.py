@@ -11,7 +11,7 @@ from studio.core.rules import events as e
 from studio.core.rules import ids
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import Refused, StudioError
-from studio.core.rules.session import Session
+from studio.core.rules.session import Session, Turn
 from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import secrets as uses
 from studio.core.tools.disk import calls as disk
@@ -39,16 +39,19 @@ class Turns:
         """Have the environment ready for a turn's first step; "" or why it is not."""
         if session.environment_id is None:
             return ""
+        id = session.environment_id
         try:
-            words = await setup.ready(self.places, session.environment_id)
+            if session.past:
+                await self._ended(session, session.past[-1])
+            words = await setup.ready(self.places, id)
             if not words and offered.packages:
-                place = await self.places.open(session.environment_id)
-                await staging.stage(place, offered.packages)
+                place = await self.places.open(id)
+                async with self.places.locks.working(id):
+                    await staging.stage(place, offered.packages)
             return words
-        except SandboxError as wrong:
-            return f"The environment cannot be used. {wrong.message}"
-        except StudioError as wrong:
-            return str(wrong)
+        except (SandboxError, StudioError) as wrong:
+            words = self.places.opening.values.mask.text(str(wrong))
+            return f"The environment cannot be used. {words}"
 
     async def joined(self, session: Session, offered: Offered) -> Offered:
         """What is offered, with the tools of the environment, and its secrets for calls."""
@@ -64,7 +67,8 @@ class Turns:
         try:
             place = await self.places.open(environment.id)
         except (SandboxError, StudioError) as wrong:
-            gap = Gap(source=f"environment {environment.name}", message=str(wrong))
+            words = self.places.opening.values.mask.text(str(wrong))
+            gap = Gap(source=f"environment {environment.name}", message=words)
             return replace(offered, tools=tools, gaps=(*offered.gaps, gap))
         own = disk.tools(
             self._desk(session, environment, place), place=f"environment {environment.name}",
@@ -85,8 +89,11 @@ class Turns:
 
     async def ended(self, session: Session) -> None:
         """Keep what a turn left on the disk, once; a fault of it never fails the turn."""
-        turn = session.turn
-        if session.environment_id is None or turn is None or not turn.is_over:
+        if session.environment_id is not None and session.turn is not None:
+            await self._ended(session, session.turn)
+
+    async def _ended(self, session: Session, turn: Turn) -> None:
+        if not turn.is_over:
             return
         if self._kept.get(session.id) == turn.id or turn.started is None:
             return
@@ -109,9 +116,9 @@ class Turns:
             return
         place = await self.places.open(environment.id)
         async with self._calm(environment.id) as is_still:
-            await outputs.export(self.places, place, session, turn)
             if environment.definition.get("keep", "turn") == "turn":
                 await keeping.keep(self.places, place, "turn", turn=turn, is_still=is_still)
+            await outputs.export(self.places, place, session, turn)
 
     @asynccontextmanager
     async def _calm(self, id: str) -> AsyncIterator[bool]:
@@ -183,7 +190,8 @@ class AtWork:
             words = "The disk of the environment is being kept or put back. Nothing ran; try again."
             raise ToolError("environment_busy", words, settled=True) from None
         except (SandboxError, StudioError) as wrong:
-            raise ToolError(wrong.code, str(wrong), settled=True) from None
+            words = self._places.opening.values.mask.text(str(wrong))
+            raise ToolError(wrong.code, words, settled=True) from None
 
 
 class Bound:
