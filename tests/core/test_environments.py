@@ -126,6 +126,12 @@ class Studio:
                     return found[-1]
                 await growth.get()
 
+    async def saved(self, session_id: str, count: int) -> None:
+        """Wait until so many artifacts of the session are saved."""
+        async with asyncio.timeout(20), self.core.parts.feed.subscribe() as growth:
+            while (await self.core.types(session_id)).count("artifact.saved") < count:
+                await growth.get()
+
     async def say(self, id: str, message: str, **more: Any) -> str:
         """A session of the environment whose first turn is over, its disk kept."""
         session_id = await self.core.start(message, environment=id, **more)
@@ -341,10 +347,10 @@ async def test_what_lies_in_outputs_becomes_artifacts_in_versions(studio: Studio
         shell("mkdir -p outputs/a outputs/b; echo 1 > outputs/a/x.csv; echo 2 > outputs/b/x.csv"),
         environment=id,
     )
-    await studio.kept_by(id, session_id)
+    await studio.saved(session_id, 2)
     await studio.core.runtime.send_message(BOB, session_id, shell("echo 3 > outputs/a/x.csv"))
     await studio.core.until(session_id, lambda s: s.turns == 2 and s.turn and s.turn.is_over)
-    await studio.kept_by(id, session_id, turns=2)
+    await studio.saved(session_id, 3)
 
     saved = [
         (fact.event.name, fact.event.version) for fact in await studio.core.facts(session_id)
@@ -640,11 +646,7 @@ async def test_odd_files_in_outputs_keep_nothing_else_from_being_kept(studio: St
     )
 
     await studio.kept_by(id, session_id)
-    facts = await studio.core.until(session_id, lambda s: s.turn and s.turn.is_over)
-    assert facts is not None
-    async with asyncio.timeout(20):
-        while "artifact.saved" not in await studio.core.types(session_id):
-            await asyncio.sleep(0.02)
+    await studio.saved(session_id, 1)
     saved = [
         fact.event.name for fact in await studio.core.facts(session_id)
         if isinstance(fact.event, e.ArtifactSaved)
