@@ -109,7 +109,7 @@ class EnvironmentQuestions(Questions):
         """Its secret slots and who filled them; never a value."""
         keys, path = self._keys()
         return await self._read(
-            lambda conn: disk_versions.slots(conn, environment, keys, path), environment
+            lambda conn: disk_versions.slots(conn, person, environment, keys, path), environment
         )
 
     async def environment_events(
@@ -117,7 +117,9 @@ class EnvironmentQuestions(Questions):
     ) -> list[EventRow]:
         """Its facts with a seq above `after`, oldest first."""
         return await self._read(
-            lambda conn: disk_versions.events(conn, environment, pages.within(after), limit),
+            lambda conn: disk_versions.events(
+                conn, person, environment, pages.within(after), limit
+            ),
             environment,
         )
 
@@ -127,7 +129,8 @@ class EnvironmentQuestions(Questions):
         """Its newest facts, or those with a seq below `before`; oldest first."""
         place = None if before is None else pages.within(before)
         return await self._read(
-            lambda conn: disk_versions.events_before(conn, environment, place, limit), environment
+            lambda conn: disk_versions.events_before(conn, person, environment, place, limit),
+            environment,
         )
 
     async def environment_blob(self, person: Person, hash: str, environment: str) -> bytes:

@@ -1,7 +1,7 @@
 """Kept versions of an environment's disk, what it tried to reach, its secrets and its facts."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
@@ -131,13 +131,16 @@ def egress(
     return Page(items=items, next=pages.cursor(bound, (items[-1].seq,)) if more else None)
 
 
-def slots(conn: sa.Connection, word: str, keys: frozenset[str] | None, path: str) -> list[SlotRow]:
-    """The secret slots of an environment in the order of its manifest: two statements.
+def slots(
+    conn: sa.Connection, person: Person, word: str, keys: frozenset[str] | None, path: str
+) -> list[SlotRow]:
+    """The secret slots of an environment in the order of its manifest: three statements.
 
     `keys` and `path` are as in `projections.secrets`.
     """
     it = environments.one(conn, word)
     filled = {row.name: row for row in secrets.list_of(conn, it.id)}
+    calls = _seen_calls(conn, person, [row.effect_id for row in filled.values()])
     found = []
     for slot in it.slots:
         about = {
@@ -148,21 +151,26 @@ def slots(conn: sa.Connection, word: str, keys: frozenset[str] | None, path: str
         if row is not None:
             about |= {
                 "version": row.version, "by": row.by, "time": row.time, "used": row.used,
-                "used_by": row.used_by, "effect_id": row.effect_id,
+                "used_by": row.used_by,
+                "effect_id": row.effect_id if row.effect_id in calls else None,
                 "problem": problem_of(row.key, keys, path),
             }  # fmt: skip
         found.append(SlotRow(**about))  # type: ignore[arg-type]
     return found
 
 
-def events(conn: sa.Connection, word: str, seq: int, limit: int) -> list[EventRow]:
-    """Facts of an environment behind a seq, oldest first: two statements."""
-    return facts.of_journal(conn, environments.one(conn, word).id, after=seq, limit=limit)
+def events(conn: sa.Connection, person: Person, word: str, seq: int, limit: int) -> list[EventRow]:
+    """Facts of an environment behind a seq, oldest first: three statements."""
+    id = environments.one(conn, word).id
+    return _without_private(conn, person, facts.of_journal(conn, id, after=seq, limit=limit))
 
 
-def events_before(conn: sa.Connection, word: str, seq: int | None, limit: int) -> list[EventRow]:
-    """Its newest facts, or those before a seq; oldest first: two statements."""
-    return facts.end_of_journal(conn, environments.one(conn, word).id, before=seq, limit=limit)
+def events_before(
+    conn: sa.Connection, person: Person, word: str, seq: int | None, limit: int
+) -> list[EventRow]:
+    """Its newest facts, or those before a seq; oldest first: three statements."""
+    id = environments.one(conn, word).id
+    return _without_private(conn, person, facts.end_of_journal(conn, id, before=seq, limit=limit))
 
 
 def blob(conn: sa.Connection, word: str, hash: str) -> bytes:
@@ -180,6 +188,37 @@ def _version(row: sa.RowMapping, latest: int) -> DiskVersionRow:
     if row["seen"] is None:
         found |= {"session_id": None, "turn_id": None, "turn": None}
     return DiskVersionRow(**found, is_latest=row["version"] == latest)
+
+
+def _seen_calls(conn: sa.Connection, person: Person, ids: list[str | None]) -> set[str]:
+    """Those of these calls that are of sessions which the person may see."""
+    query = (
+        sa.select(tables.effects.c.id)
+        .join(tables.sessions, s.id == tables.effects.c.session_id)
+        .where(tables.effects.c.id.in_(ids), *sessions.visible(person))
+    )
+    return {str(row[0]) for row in conn.execute(query)} if any(ids) else set()
+
+
+def _without_private(conn: sa.Connection, person: Person, rows: list[EventRow]) -> list[EventRow]:
+    """The facts; turns of sessions that the person may not see are left out of them."""
+    named = [
+        *(row.payload.get("turn") for row in rows),
+        *(one for row in rows for one in row.payload.get("turns") or ()),
+    ]
+    asked = {one["session_id"] for one in named if one}
+    query = sa.select(s.id).where(s.id.in_(asked), *sessions.visible(person))
+    seen = {row[0] for row in conn.execute(query)} if asked else set()
+    return [_told_to(row, seen) for row in rows]
+
+
+def _told_to(row: EventRow, seen: set[str]) -> EventRow:
+    payload = dict(row.payload)
+    if (turn := payload.get("turn")) and turn["session_id"] not in seen:
+        payload["turn"] = None
+    if "turns" in payload:
+        payload["turns"] = [one for one in payload["turns"] if one["session_id"] in seen]
+    return replace(row, payload=payload) if payload != row.payload else row
 
 
 def _tried(

@@ -198,10 +198,15 @@ class Places:
         """Let go of everything."""
         await self._opens.close()
 
-    async def forget(self, id: str) -> None:
-        """End what runs in an environment that is over, and let go of it."""
-        place = self._places.pop(id, None)
-        if place is not None:
+    async def destroy(self, environment: Environment) -> None:
+        """End what runs in an environment that is over, wherever that is, and empty its disk."""
+        place = self._places.pop(environment.id, None)
+        if place is None:
+            folder = self.folder / environment.id
+            opened = await self._opens(environment, folder, lambda tried: None)
+            place = Place(id=environment.id, name=environment.name, opened=opened, folder=folder)
+        if place.sandbox.kind != "none":
+            await place.sandbox.reset()
             await place.sandbox.stop()
 
     async def run(self) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from studio.core.disks.removing import remove
+from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import Refused, StudioError
 from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import environments
@@ -43,7 +44,7 @@ class Sweeping:
         for id in self._there():
             found = await self.places.find(id)
             if found is not None and found.deleted is not None:
-                await self._clear(id)
+                await self._clear(found)
         self._rounds += 1
         if self._rounds % COLLECT_EVERY == 1:
             await self.collect()
@@ -59,11 +60,12 @@ class Sweeping:
         with suppress(Refused):  # a turn began meanwhile
             await self.places.record(id, lambda conn, found: environments.ended(conn, found, None))
 
-    async def _clear(self, id: str) -> None:
-        """Remove a folder, once nobody works in it any more."""
+    async def _clear(self, environment: Environment) -> None:
+        """End it and remove its folder, once nobody works in it any more; else the next round."""
+        id = environment.id
         try:
             async with self.places.locks.alone(id, within=0):
-                await self.places.forget(id)
+                await self.places.destroy(environment)
                 await asyncio.to_thread(remove, self.places.folder / id)
         except Locked:
             return

@@ -115,14 +115,18 @@ async def _view(request: Request, *, refused: Refused | None = None, tab: str = 
         operations=asked_for, tab=await tabs.read(request, it, tab), refused=refused,
         may_act=may(request, "operator") and it.row.deleted is None,
         may_rule=may(request, "admin") and it.row.deleted is None,
-        undo=_undo(request, it), said=_said(request, it), **more,
+        undo=await _undo(request, it), said=_said(request, it), **more,
     )  # fmt: skip
 
 
-def _undo(request: Request, it: EnvironmentView) -> Undo | None:
-    """The way back to what the URL says was there before; it is shown, and a press posts it."""
-    was = request.query_params.get("was", "")[:LONGEST_UNDO]
-    match asked(request, "saved"):
+async def _undo(request: Request, it: EnvironmentView) -> Undo | None:
+    """The way back to what the URL says was there before, if it really was; a press posts it."""
+    was, what = request.query_params.get("was", "")[:LONGEST_UNDO], asked(request, "saved")
+    if what not in ("labels", "owner") or not may(request, "operator"):
+        return None
+    if was not in await _former(request, it, what):
+        return None
+    match what:
         case "labels" if was != labels.written(it.row.labels):
             shown = ", ".join(was.split("\n")) or "none"
             return Undo(said=f"The labels are saved. They were: {shown}.", what="labels", was=was)
@@ -130,6 +134,13 @@ def _undo(request: Request, it: EnvironmentView) -> Undo | None:
             whose = f"{was}’s alone to use" if was else "everybody’s to use"
             return Undo(said=f"The owner is saved. It was {whose}.", what="owner", was=was)
     return None
+
+
+async def _former(request: Request, it: EnvironmentView, what: str) -> set[str]:
+    """The labels or owners that its newest facts tell of."""
+    facts = await reader(request).environment_events_before(person(request), it.row.id, limit=50)
+    told = [fact.payload[what] for fact in facts if what in fact.payload]
+    return {labels.written(one) if what == "labels" else str(one) for one in told}
 
 
 def _said(request: Request, it: EnvironmentView) -> str:
