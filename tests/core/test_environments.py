@@ -20,6 +20,7 @@ from studio.core.disks.disks import Disks
 from studio.core.network.resolver import Rules, Unresolved
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import events as e
+from studio.core.rules.access import Person
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import Refused
 from studio.core.sandboxes.opening import Opener
@@ -32,7 +33,7 @@ from studio.core.work.environments.places import Places
 from studio.core.work.environments.sweeping import Sweeping
 from studio.core.work.opening import Opening
 from studio.core.worker import Worker
-from tests.core.conftest import ALICE, BOB, Core
+from tests.core.conftest import ALICE, BOB, CHARLIE, Core
 
 DEFINITION = {"kind": "sandbox", "setup": [{"run": "echo made > made.txt"}]}
 
@@ -677,3 +678,21 @@ async def test_a_turn_that_was_denied_into_the_next_one_keeps_its_own_version(
     turns = [one.turn.turn_id for one in await studio.kept(id) if one.turn is not None]
     assert turns[0] == first
     assert len(set(turns)) == 2
+
+
+async def test_a_private_session_has_no_name_in_what_others_read(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.core.start(
+        shell("echo x > x.txt"), person=BOB, private=True, environment=id
+    )
+    await studio.kept_by(id, session_id)
+    reader = studio.core.parts.reader
+
+    async def told(person: Person) -> str:
+        events = await reader.environment_events(person, id)
+        versions = await reader.disk_versions(person, id)
+        return f"{[one.payload for one in events]} {versions.items}"
+
+    assert session_id in await told(BOB)
+    assert session_id in await told(ALICE)
+    assert session_id not in await told(CHARLIE)
