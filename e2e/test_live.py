@@ -316,6 +316,7 @@ def test_a_short_loss_of_the_network_is_replayed(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_sixty_seconds_without_network_at_full_speed_lose_nothing(
     distant: Studio, line: Line, sign_in: SignIn
 ) -> None:

@@ -45,6 +45,7 @@ def hold_a_call(client: Client) -> None:
             return
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.slow
 def test_the_api_does_what_its_document_says(studio: Live, tmp_path: Path):
     options = [

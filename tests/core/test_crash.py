@@ -60,6 +60,7 @@ def _marked(cell: m.Cell) -> object:
     return pytest.param(cell, id=cell.name, marks=marks)
 
 
+@pytest.mark.timeout(1_800)  # all cells of a store are played ahead, and this may be the last
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", [_marked(cell) for cell in CELLS])
