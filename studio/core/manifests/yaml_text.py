@@ -63,6 +63,7 @@ def is_special(text: str) -> bool:
     """A plain word that would not be read as this text, or would be told of."""
     return bool(
         text in NULL
+        or text in ("<<", "=")
         or text in FLAGS
         or NOT_FINITE.fullmatch(text)
         or any(kind.fullmatch(text) for kind in (WHOLE, OCTAL, HEX, REAL, *OLD))
@@ -139,7 +140,7 @@ class _Reading:
     def _scalar(self, event: Any, line: int) -> None:
         _no_tag(event, line)
         if self._expects_key():
-            self._key(event.value, line)
+            self._key(event.value, line, is_plain=not event.style)
             if event.anchor is not None:
                 self.anchors[event.anchor] = (event.value, 1)
             return
@@ -165,10 +166,10 @@ class _Reading:
         self._here(line)
         self._put(value, weight)
 
-    def _key(self, key: str, line: int) -> None:
+    def _key(self, key: str, line: int, *, is_plain: bool = False) -> None:
         place = self.stack[-1]
         path = paths.join(place.path, key)
-        if key == "<<":
+        if key == "<<" and is_plain:
             raise Fault("is a merge key, which is not read here; write its fields out.",
                         line=line, path=path)  # fmt: skip
         if key in place.value:

@@ -10,6 +10,7 @@ from studio.core.rules.access import Person
 from studio.core.store import tables
 
 NEWEST = 50  # turns of a session whose versions an open page follows
+MOST = 1_000  # versions that are looked at together
 
 v, w = tables.disk_versions.c, tables.disk_versions.alias("w").c
 
@@ -31,7 +32,9 @@ def of_turns(conn: sa.Connection, turn_ids: Collection[str]) -> dict[str, TurnDi
     """By turn, those of these turns that kept a version which is there: one statement, or none."""
     if not turn_ids:
         return {}
-    found = conn.execute(_query().where(v.turn_id.in_(list(turn_ids))).order_by(v.version))
+    found = conn.execute(
+        _query().where(v.turn_id.in_(list(turn_ids))).order_by(v.version).limit(MOST)
+    )
     return {row.turn_id: _disk(row) for row in found}
 
 
@@ -47,7 +50,7 @@ def of_session(conn: sa.Connection, person: Person, session_id: str) -> dict[str
     sessions.head(conn, person, session_id)
     newest = sa.select(tables.turns.c.id).where(tables.turns.c.session_id == session_id)
     turns = newest.order_by(tables.turns.c.number.desc()).limit(NEWEST)
-    found = conn.execute(_query().where(v.turn_id.in_(turns)).order_by(v.version))
+    found = conn.execute(_query().where(v.turn_id.in_(turns)).order_by(v.version).limit(MOST))
     return {row.turn_id: _disk(row) for row in found}
 
 

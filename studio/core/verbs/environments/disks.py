@@ -14,7 +14,7 @@ from studio.core.rules.access import Person
 from studio.core.rules.environments import operations as rule_of
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.operations import Act
-from studio.core.rules.errors import TooLarge
+from studio.core.rules.errors import Invalid, TooLarge
 from studio.core.store import environments, operations
 from studio.core.store import files as kept
 from studio.core.verbs.environments import finding
@@ -72,6 +72,9 @@ class DiskVerbs(Verbs):
                 f"The archive has more than {ARCHIVE_BYTES:,} bytes. Nothing of it was kept.",
                 code="archive.too_large", details={"limit": ARCHIVE_BYTES},
             ) from None  # fmt: skip
+        if not arrived.size:
+            words = "There is no archive in this request: it has no body, or an empty file."
+            raise Invalid(words, fields={"archive": words}, code="archive.missing")
         archive = _Archive(hash=arrived.hash, name=files.clean_name(name))
         return await self._ask(person, word, "import", archive=archive)
 
