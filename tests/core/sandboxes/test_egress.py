@@ -128,14 +128,14 @@ async def test_one_who_does_not_read_holds_up_nobody_and_no_memory():
         slow.close()
 
     assert quick.endswith(b"pingbye")
-    assert sent < 32 * 1024 * 1024  # buffers of the kernel, at four sockets
+    assert sent < 128 * 1024 * 1024  # buffers of the kernel, which grow, at four sockets
 
 
 async def _until_full(sender: socket.socket) -> int:
     """How much an echo takes whose answer is never read."""
     loop, sent = asyncio.get_running_loop(), 0
     with contextlib.suppress(TimeoutError):
-        while sent < 64 * 1024 * 1024:
+        while sent < 256 * 1024 * 1024:
             async with asyncio.timeout(0.5):
                 await loop.sock_sendall(sender, b"x" * 65_536)
             sent += 65_536
