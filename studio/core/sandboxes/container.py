@@ -92,6 +92,11 @@ class Container(HostDisk):
             if self._runtime.exists():
                 await asyncio.to_thread(shutil.rmtree, self._runtime)
 
+    async def renewed(self) -> None:
+        """The next command looks for a container of the folder that the disk is now."""
+        async with self._starting:
+            self._id = None
+
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
         """Run a line in the container."""
         async with contextlib.AsyncExitStack() as stack:
@@ -188,9 +193,11 @@ class Container(HostDisk):
         disk = str(self._disk)
         if any(letter in disk for letter in ',"\n'):
             raise unavailable(f"Its folder has a comma or a quote in its path: {disk}.")
+        entry = await asyncio.to_thread(os.stat, disk)
         return Shape(
             identity=self._identity, image=await self._pinned(), disk=disk,
-            runtime=str(self._runtime), limits=self._limits, loosened=self._loosened,
+            inode=(entry.st_dev, entry.st_ino), runtime=str(self._runtime),
+            limits=self._limits, loosened=self._loosened,
             owner=os.geteuid() if self._owner is None else self._owner,
         )  # fmt: skip
 

@@ -61,8 +61,8 @@ def docker(tmp_path) -> Docker:
 
 
 def shape(**more) -> Shape:
-    given = {"identity": "env_1", "image": "sha256:1", "disk": "/d", "runtime": "/r"}
-    given |= {"owner": 65_533, "limits": Limits(), **more}
+    given = {"identity": "env_1", "image": "sha256:1", "disk": "/d", "inode": (1, 2)}
+    given |= {"runtime": "/r", "owner": 65_533, "limits": Limits(), **more}
     return Shape(**given)
 
 
@@ -196,6 +196,53 @@ async def test_a_container_of_other_limits_is_made_anew_and_the_disk_stays(docke
     assert len(docker.calls("run")) == 2
     assert len(docker.there()) == 1
     await second.stop()
+
+
+def exchange(disk: Path) -> None:
+    """Another folder in a disk's place, as a restore puts one there; the old one is gone."""
+    disk.rename(disk.with_name("old"))
+    disk.mkdir()
+    (disk / "kept").write_text("restored\n")
+    shutil.rmtree(disk.with_name("old"))
+
+
+async def test_who_changes_the_disk_finds_no_container_started_for_it(docker):
+    box = docker.container()
+    await box.start()
+    await box.stop()
+
+    async with box.folder(changing=True) as folder:
+        assert docker.there() == []
+        exchange(folder)
+
+    assert (await box.shell(Command(line="cat kept"))).output == b"restored\n"
+    assert len(docker.calls("run")) == 2
+    await box.stop()
+
+
+async def test_a_container_that_holds_the_old_folder_of_a_disk_runs_nothing_more(docker):
+    box = docker.container()
+    await box.start()
+    async with box.folder(changing=True) as folder:
+        await box.glob("**")  # who looks meanwhile starts one
+        (old,) = docker.there()
+        exchange(folder)
+
+    assert (await box.shell(Command(line="cat kept"))).output == b"restored\n"
+    assert [item["Id"] for item in docker.there()] != [old["Id"]]
+    assert docker.calls("rm") == [["rm", "--force", old["Id"]]]
+    await box.stop()
+
+
+async def test_a_container_of_a_folder_that_went_while_the_studio_was_down_is_made_anew(docker):
+    await docker.container().start()
+    exchange(docker.folder / "disks/env_1")
+    box = docker.container()
+
+    assert (await box.shell(Command(line="cat kept"))).output == b"restored\n"
+    assert len(docker.calls("run")) == 2
+    assert len(docker.there()) == 1
+    await box.stop()
 
 
 async def test_someone_else_with_the_same_name_is_not_attached_to(docker):
@@ -367,7 +414,8 @@ async def test_a_command_ends_when_the_studio_is_killed(docker):
     assert driver.stdout is not None
     async with asyncio.timeout(10):
         assert await driver.stdout.readline() == b"ready\n"
-        assert _sleeps("74")
+        while not _sleeps("74"):  # the one in the background may begin later
+            await asyncio.sleep(0.01)
         driver.kill()
         await driver.wait()
         while _sleeps("74"):
