@@ -8,11 +8,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from studio.core.sandboxes import gaps
+from studio.core.sandboxes import container, gaps
 from studio.core.sandboxes.container import Container, Image
 from studio.core.sandboxes.containers import flags, script
 from studio.core.sandboxes.containers.cli import Cli, found
@@ -81,6 +84,7 @@ def test_the_whole_command_line():
         "--pids-limit 128 --memory 1073741824 --memory-swap 1073741824 --user 65533:65533",
         "--ulimit core=0 --ulimit fsize=536870912",
         "--mount type=bind,source=/d,target=/work",
+        "--mount type=bind,source=/r,target=/run/studio,readonly=true",
         "--label studio.environment=env_1",
         "--entrypoint /bin/sh sha256:1 -c",
     ):
@@ -479,6 +483,47 @@ async def test_a_command_reaches_the_proxy_and_nothing_else(docker):
 async def _greets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"hello")
     writer.close()
+
+
+async def test_the_sockets_of_the_proxy_are_out_of_a_commands_reach(docker):
+    box = docker.container()
+    line = "touch /run/studio/a; rmdir /run/studio; chmod 777 /run/studio; touch a; ls"
+    ran = await box.shell(Command(line=line))
+
+    assert ran.output.count(b"Read-only file system") == 3
+    assert ran.output.endswith(b"\na\n")
+    assert (docker.folder / "disks/env_1.sockets").stat().st_mode & 0o777 == 0o711
+    await box.stop()
+
+
+def test_a_link_at_a_sockets_name_changes_the_mode_of_nothing_else(tmp_path):
+    secret, folder = tmp_path / "secret", tmp_path / "sockets"
+    folder.mkdir()
+    secret.touch(0o600)
+    over, swapped = threading.Event(), list[str]()
+
+    def swap() -> None:
+        while not over.is_set():
+            for name in os.listdir(folder):
+                if name.endswith(".sock"):
+                    (folder / "trap").symlink_to(secret)
+                    os.rename(folder / "trap", folder / name)
+                    swapped.append(name)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    opened, until = 0, time.monotonic() + 3
+    try:
+        while (len(swapped) < 200 or not opened) and time.monotonic() < until:
+            way = container._listener(folder, f"{len(swapped)}.sock")
+            with suppress(SandboxError, FileNotFoundError), way:
+                opened += 1
+    finally:
+        over.set()
+        swapper.join()
+
+    assert (len(swapped) >= 20, opened > 0) == (True, True)
+    assert secret.stat().st_mode & 0o777 == 0o600
 
 
 async def test_without_a_relay_in_the_image_the_network_is_closed_and_that_is_a_gap(docker):

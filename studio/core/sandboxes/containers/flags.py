@@ -79,7 +79,7 @@ def argv(shape: Shape, backend: Backend) -> list[str]:
     words += ["--tmpfs", f"/run/secrets:rw,nosuid,nodev,noexec,mode=1777,size={SCRATCH}"]
     words += ["--ulimit", "core=0", "--ulimit", f"fsize={shape.limits.file}"]
     words += ["--mount", _mount(shape.disk, "/work", backend)]
-    words += ["--mount", _mount(shape.runtime, RUNTIME, backend)]
+    words += ["--mount", f"{_mount(shape.runtime, RUNTIME, backend)},readonly=true"]
     words += ["--workdir", "/work", "--label", f"{IDENTITY}={shape.identity}"]
     words += ["--label", f"{SHAPE}={digest(shape, backend)}"]
     return [*words, "--entrypoint", "/bin/sh", shape.image, "-c", _WAITS]
