@@ -392,12 +392,14 @@ def test_a_disk_goes_there_and_back_as_it_was(tmp_path):
     os.link(there / "a/f", there / "hard")
     (there / "loose").symlink_to("/nowhere")
     (there / ("n" * 200)).write_text("ü")
+    os.utime(there / ("n" * 200), ns=(-1_500_000_000, -1_500_000_000))
     for path in (there / "a/f", there / "a/empty", there / "a"):
         os.utime(path, ns=(1_234_567_890_123_456_789, 1_234_567_890_123_456_789))
     made = io.BytesIO()
 
     disks.pack(there, made)
     made.seek(0)
+    assert b" mtime=-1.500000000\n" in made.getvalue()
     disks.unpack(made, back, 10_000)
 
     assert _tree(back) == _tree(there)

@@ -117,14 +117,17 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _seconds(nanoseconds: int) -> str:
-    return f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09d}"
+    """A time as a pax record has it: a decimal, whose sign is that of all of it."""
+    whole, rest = divmod(abs(nanoseconds), 10**9)
+    return f"{'-' if nanoseconds < 0 else ''}{whole}.{rest:09d}"
 
 
 def _nanoseconds(member: tarfile.TarInfo) -> int:
     """The time of a member, exact where the archive tells it so."""
     whole, _, part = member.pax_headers.get("mtime", str(int(member.mtime))).partition(".")
     try:
-        return int(whole) * 10**9 + int(part[:9].ljust(9, "0"))
+        sign = -1 if whole.startswith("-") else 1
+        return sign * (abs(int(whole)) * 10**9 + int(part[:9].ljust(9, "0")))
     except ValueError:
         raise _bad("a time that cannot be read") from None
 
