@@ -219,6 +219,7 @@ class World:
     told: list[Tried] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     dialled: list[str] = field(default_factory=list)
+    readers: list[asyncio.StreamReader] = field(default_factory=list)  # of what hosts say
 
     def named(self, text: str) -> str:
         """A text of the table with its ports: letters that stand alone behind a colon."""
@@ -235,12 +236,29 @@ class World:
             raise Unresolved(f"The name {name} could not be resolved.")
         return NAMES[name]
 
+    async def broken(self, port: int, asked: str, wrong: Exception) -> bytes:
+        """What comes back when `wrong` befalls the host's side once it heard what was asked."""
+        reader, writer = await asyncio.open_connection(HERE, port)
+        writer.write(self.named(asked).encode())
+        async with asyncio.timeout(5):
+            while not any(heard.endswith(b"|") for heard in self.host.heard):
+                await asyncio.sleep(0.005)
+            self.readers[-1].set_exception(wrong)
+            answer = bytearray()
+            with contextlib.suppress(ConnectionError):
+                while data := await reader.read(65_536):
+                    answer += data
+        writer.close()
+        return bytes(answer)
+
     async def dial(self, address: str, port: int) -> streams.Pair:
         """Real connections within this machine; the outside is not there."""
         self.dialled.append(address)
         if address == PUBLIC:
             raise OSError(101, "the outside is not there")
-        return await streams.dial(address, port)
+        reader, writer = await streams.dial(address, port)
+        self.readers.append(reader)
+        return reader, writer
 
 
 @contextlib.asynccontextmanager

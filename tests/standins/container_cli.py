@@ -134,7 +134,7 @@ def exec_(state: State, words: Sequence[str]) -> NoReturn:
     item = state.one(name)
     if not item["State"]["Running"]:
         fail(f"container {name} is not running")
-    binds = dict[str, Path]()
+    binds, closed = dict[str, Path](), list[str]()
     secrets_ = state.folder / item["Id"]
     for place in ("run/secrets",):
         folder = secrets_ / place
@@ -145,9 +145,13 @@ def exec_(state: State, words: Sequence[str]) -> NoReturn:
         if flag == "--mount":
             mount = dict(part.split("=", 1) for part in value.split(","))
             binds[mount["target"]] = Path(mount["source"])
+            if mount.get("readonly") == "true":
+                closed += ["--remount-ro", mount["target"]]
     variables = {MARK: item["Id"]}
     line = boxed.argv(binds, command, cwd=dict(item["Options"])["--workdir"],
                       variables=variables, own_pids=False)  # fmt: skip
+    first = line.index("--remount-ro")
+    line[first:first] = closed
     tools = state.folder / "bin"
     if tools.is_dir():
         line[1:1] = ["--ro-bind", str(tools), "/tools"]

@@ -38,7 +38,7 @@ def export(objects: Objects, version: Version, form: Form) -> Iterator[bytes]:
     with objects.reading() as reader:
         if form == "zip":
             for named in _walk(reader, "", version.tree):
-                _sayable(named.path)
+                _sayable(named)
             yield from _zip(reader, version)
         else:
             yield from _packed(_tar(reader, version))
@@ -77,14 +77,20 @@ TAR_TYPES = {tree.FILE: tarfile.REGTYPE, tree.FOLDER: tarfile.DIRTYPE, tree.LINK
 def _tar_header(named: _Named) -> bytes:
     info, row = tarfile.TarInfo(named.path), named.row
     info.type, info.mode = TAR_TYPES[row.kind], row.mode
-    info.mtime, nanos = divmod(row.mtime_ns, NANO)
-    if nanos:
-        info.pax_headers = {"mtime": f"{info.mtime}.{nanos:09}"}
+    info.mtime = row.mtime_ns // NANO
+    if row.mtime_ns % NANO:
+        info.pax_headers = {"mtime": _seconds(row.mtime_ns)}
     if row.kind == tree.FILE:
         info.size = row.size
     elif row.kind == tree.LINK:
         info.linkname = row.ref
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+
+
+def _seconds(nanoseconds: int) -> str:
+    """A time as a pax record has it: a decimal, whose sign is that of all of it."""
+    whole, rest = divmod(abs(nanoseconds), NANO)
+    return f"{'-' if nanoseconds < 0 else ''}{whole}.{rest:09}"
 
 
 def _zip(reader: Reader, version: Version) -> Iterator[bytes]:
@@ -124,12 +130,24 @@ def _zip_info(named: _Named) -> zipfile.ZipInfo:
     return info
 
 
-def _sayable(path: str) -> None:
-    if "\\" in path or any("\ud800" <= letter <= "\udfff" for letter in path):
+def _sayable(named: _Named) -> None:
+    """Invalid unless a zip can tell the name, and the target of a link."""
+    if "\\" in named.path or not _is_text(named.path):
         raise Invalid(
-            f"{shown(path)} has a name that a zip archive cannot tell; take tar.zst.",
+            f"{shown(named.path)} has a name that a zip archive cannot tell; take tar.zst.",
             code="archive.name",
         )
+    if named.row.kind == tree.LINK and not _is_text(named.row.ref):
+        raise Invalid(
+            f"{shown(named.path)} is a link to a name that a zip archive cannot tell; take"
+            " tar.zst.",
+            code="archive.name",
+        )
+
+
+def _is_text(text: str) -> bool:
+    """Whether all of its bytes were UTF-8."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 class _Sink(io.RawIOBase):

@@ -4,6 +4,7 @@ Nothing is followed: each folder is opened inside the one above it, and refused 
 there now. Files that have to be read are handed on in portions and come back as rows.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -83,11 +84,20 @@ class Walk:
             self._below(fd, folder, name, depth)
         elif kind == stat.S_IFLNK:
             self._count.add(path)
-            target = os.readlink(name, dir_fd=fd)
-            size = len(os.fsencode(target))
-            folder.rows[name] = Row(tree.LINK, 0o777, info.st_mtime_ns, size, target)
+            self._link(fd, folder, name, info)
         else:
             self.seen.skipped.append((path, KINDS.get(kind, "device")))
+
+    def _link(self, fd: int, folder: Folder, name: str, info: os.stat_result) -> None:
+        try:
+            target = os.readlink(name, dir_fd=fd)
+        except OSError as wrong:
+            if wrong.errno != errno.EINVAL:
+                raise
+            self.seen.changed.append(folder.path + name)  # it is no link any more
+            return
+        size = len(os.fsencode(target))
+        folder.rows[name] = Row(tree.LINK, 0o777, info.st_mtime_ns, size, target)
 
     def _below(self, fd: int, folder: Folder, name: str, depth: int) -> None:
         path = folder.path + name

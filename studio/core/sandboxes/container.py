@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import socket
+import stat
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -91,6 +92,11 @@ class Container(HostDisk):
             self._id = None
             if self._runtime.exists():
                 await asyncio.to_thread(shutil.rmtree, self._runtime)
+
+    async def renewed(self) -> None:
+        """The next command looks for a container of the folder that the disk is now."""
+        async with self._starting:
+            self._id = None
 
     async def shell(self, command: Command, heard: Callable[[bytes], None] = lambda _: None) -> Ran:
         """Run a line in the container."""
@@ -188,9 +194,11 @@ class Container(HostDisk):
         disk = str(self._disk)
         if any(letter in disk for letter in ',"\n'):
             raise unavailable(f"Its folder has a comma or a quote in its path: {disk}.")
+        entry = await asyncio.to_thread(os.stat, disk)
         return Shape(
             identity=self._identity, image=await self._pinned(), disk=disk,
-            runtime=str(self._runtime), limits=self._limits, loosened=self._loosened,
+            inode=(entry.st_dev, entry.st_ino), runtime=str(self._runtime),
+            limits=self._limits, loosened=self._loosened,
             owner=os.geteuid() if self._owner is None else self._owner,
         )  # fmt: skip
 
@@ -237,9 +245,21 @@ def _listener(folder: Path, name: str) -> Iterator[socket.socket]:
     try:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(f"/proc/self/fd/{place}/{name}")
-            (folder / name).chmod(0o666)
+            _open_to_all(place, name)
             listener.listen(64)
             yield listener
     finally:
         (folder / name).unlink(missing_ok=True)
         os.close(place)
+
+
+def _open_to_all(folder: int, name: str) -> None:
+    """Let every user connect, by a descriptor of the very socket: who is our own user outside of
+    the container could have put a link at its name, and a mode is set behind links."""
+    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if not stat.S_ISSOCK(os.fstat(found).st_mode):
+            raise unavailable("Something else took the place of its way to the network.")
+        Path(f"/proc/self/fd/{found}").chmod(0o666)
+    finally:
+        os.close(found)

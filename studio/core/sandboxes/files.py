@@ -24,6 +24,22 @@ _PIECE = 1024**2
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Fresh:
+    """A file of ours beside another. Who may change the folder can put anything at its name."""
+
+    name: str
+    file: int
+
+    def is_at(self, name: str, place: paths.Place) -> bool:
+        """Whether a name in the folder is this very file."""
+        try:
+            entry = os.stat(name, dir_fd=place.parent, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(entry, os.fstat(self.file))
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Seen:
     """A file as it was looked at: what tells whether it is still the same."""
 
@@ -140,8 +156,8 @@ def _before(place: paths.Place, path: str, known: str | None) -> _Seen | None:
 
 
 @contextmanager
-def _beside(place: paths.Place, data: bytes, mode: int, owner: int | None) -> Iterator[str]:
-    """A new file in the folder of another, by name; gone afterwards unless it was renamed."""
+def _beside(place: paths.Place, data: bytes, mode: int, owner: int | None) -> Iterator[_Fresh]:
+    """A new file in the folder of another; its name is gone afterwards."""
     name = f".studio-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(os.open(name, flags, 0o600, dir_fd=place.parent), "wb") as file:
@@ -151,28 +167,45 @@ def _beside(place: paths.Place, data: bytes, mode: int, owner: int | None) -> It
             if owner is not None:
                 os.fchown(file.fileno(), owner, owner)
             os.fchmod(file.fileno(), mode)
-            yield name
+            yield _Fresh(name=name, file=file.fileno())
         finally:
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, IsADirectoryError):  # a folder there is not ours
                 os.unlink(name, dir_fd=place.parent)
 
 
-def _put_new(place: paths.Place, fresh: str, path: str) -> None:
-    """A link is made only where nothing is, so nobody's file is lost to a race."""
+def _put_new(place: paths.Place, fresh: _Fresh, path: str) -> None:
+    """A link is made only where nothing is, so nobody's file is lost to a race.
+
+    It is made from the descriptor (AT_SYMLINK_FOLLOW on it, linkat(2)): at the name there may be
+    a link to any file of this machine by now.
+    """
     try:
-        os.link(fresh, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent)
+        os.link(f"/proc/self/fd/{fresh.file}", place.name, dst_dir_fd=place.parent)
     except FileExistsError:
         raise _exists(path) from None
+    except FileNotFoundError:  # its last name was taken away
+        raise _disturbed(path) from None
 
 
-def _put_over(place: paths.Place, fresh: str, path: str, before: _Seen) -> None:
+def _put_over(place: paths.Place, fresh: _Fresh, path: str, before: _Seen) -> None:
+    """Nothing renames a descriptor, so what is moved is looked at before and after.
+
+    A rename follows no link: whatever takes the name between is a thing of the disk, and stays one.
+    """
     try:
         entry = os.stat(place.name, dir_fd=place.parent, follow_symlinks=False)
     except FileNotFoundError:
         raise _stale(path) from None
     if _stamp(entry) != before.stamp:
         raise _stale(path)
-    os.rename(fresh, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent)
+    if not fresh.is_at(fresh.name, place):
+        raise _disturbed(path)
+    try:
+        os.rename(fresh.name, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _disturbed(path) from None
+    if not fresh.is_at(place.name, place):
+        raise _disturbed(path)
 
 
 def _exists(path: str) -> SandboxError:
@@ -182,4 +215,9 @@ def _exists(path: str) -> SandboxError:
 
 def _stale(path: str) -> SandboxError:
     words = f"{path} changed since it was read. Read it again, then make the change."
+    return SandboxError("file.stale", words)
+
+
+def _disturbed(path: str) -> SandboxError:
+    words = f"Something on the disk changed {path} while it was written. Read it again."
     return SandboxError("file.stale", words)

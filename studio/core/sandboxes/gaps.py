@@ -73,11 +73,18 @@ _SCRATCH = "There is no /tmp of a command's own; the disk stands at its real pat
 _NO_FILES = "Secrets cannot be given as files."
 _TREE = "What a command leaves behind may outlive a crash of the studio's helper process."
 _USER = "Commands run as the user of the studio."
+# What Landlock does not hold (landlock(7), "Current limitations"; signals from ABI 6 on).
+_MODES = "Commands can change modes, owners and times of all that the user of the studio owns."
+_SIGNALS = (
+    "Commands can see which processes run on this machine; as the user of the studio, before"
+    " Landlock's ABI 6, they can end them."
+)
+_VARIABLES = "A command can read the variables of another that runs beside it."
 
 ROWS: Final = (
     _row("files", "Files of the machine are out of reach", HELD, HELD,
          "Commands see all that the user of the studio can read.", HELD),
-    _row("system", "The system is read-only", HELD, HELD,
+    _row("system", "The system is read-only", HELD, Needs("own_user", _MODES),
          "Commands change what the user of the studio can change.", HELD),
     _row("scratch", "A bounded /tmp of its own", HELD, _SCRATCH, _SCRATCH, HELD),
     _row("disk", "The disk is bounded", HELD, HELD, HELD, HELD),
@@ -97,11 +104,12 @@ ROWS: Final = (
          "A program with a set-user-id bit gives its rights to a command.", HELD),
     _row("user", "Commands have a user of their own", Needs("own_user", _USER),
          Needs("own_user", _USER), Needs("own_user", _USER), Needs("own_user", _USER)),
-    _row("hidden", "Other processes are hidden", HELD, _HIDDEN, _HIDDEN, HELD),
+    _row("hidden", "Other processes are hidden", HELD, _SIGNALS, _HIDDEN, HELD),
     _row("tree", "All that a command started ends with it", HELD, _TREE, _TREE,
          "A process that hides from its command lives until the environment is stopped."),
-    _row("secret_files", "Secret files are for one command", HELD, _NO_FILES, _NO_FILES,
-         "A command can read the secret files of another that runs beside it."),
+    _row("secret_files", "Secret files are for one command", HELD, _NO_FILES,
+         f"{_NO_FILES} {_VARIABLES}",
+         "A command can read the secret files and the variables of another that runs beside it."),
 )  # fmt: skip
 KEYS: Final = frozenset(row.key for row in ROWS)
 

@@ -82,9 +82,12 @@ class HostDisk:
 
     @asynccontextmanager
     async def folder(self, *, changing: bool = False) -> AsyncIterator[Path]:
-        """The disk, while no command runs."""
-        await self.start()
+        """The disk, while no command runs. Who changes it may put another folder in its place, so
+        nothing is started for them that would hold the one that goes."""
+        if not changing:
+            await self.start()
         async with self._gate.alone():
+            await folders.make(self._disk, self._owner)
             try:
                 yield self._disk
             finally:
@@ -92,7 +95,11 @@ class HostDisk:
                     await folders.make(self._disk, None)
                     if self._owner is not None:
                         await folders.own(self._disk, self._owner)
+                    await self.renewed()
                     await self._watch.look()
+
+    async def renewed(self) -> None:
+        """The disk may be another folder now. A kind lets go of what holds the old one."""
 
     @asynccontextmanager
     async def at_work(self, cwd: str) -> AsyncIterator[None]:

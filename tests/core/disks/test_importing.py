@@ -1,6 +1,7 @@
 """Archives as versions: what was sent comes back, and a hostile one leaves nothing behind."""
 
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -156,6 +157,36 @@ def test_a_zip_says_which_name_it_cannot_tell(disks: Disks, work: Path):
 
     with pytest.raises(Invalid, match=r"caf�.* cannot tell; take tar\.zst"):
         next(pieces)
+
+
+def test_a_zip_says_which_link_it_cannot_tell(disks: Disks, tmp_path: Path):
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "first").write_text("sent before the link")
+    (work / "link").symlink_to(os.fsdecode(b"caf\xe9"))
+    pieces = disks.export(disks.keep(work).digest, "zip")
+
+    with pytest.raises(Invalid, match=r"^link is a link .* cannot tell; take tar\.zst") as refused:
+        next(pieces)
+    assert refused.value.code == "archive.name"
+
+
+@pytest.mark.parametrize("moment", [-500_000_000, -1_500_000_000, -1, -(10**9), 1])
+def test_times_before_1970_come_back_to_the_nanosecond(disks: Disks, tmp_path: Path, moment: int):
+    work, again = tmp_path / "work", tmp_path / "again"
+    work.mkdir()
+    again.mkdir()
+    (work / "old").touch()
+    os.utime(work / "old", ns=(moment, moment))
+    assert (work / "old").stat().st_mtime_ns == moment
+    digest = disks.keep(work).digest
+    archive = tmp_path / "archive.tar.zst"
+    archive.write_bytes(b"".join(disks.export(digest, "tar.zst")))
+
+    subprocess.run(["tar", "--zstd", "-C", again, "-xpf", archive], check=True)
+
+    assert (again / "old").stat().st_mtime_ns == moment
+    assert disks.take_in(archive).digest == digest
 
 
 def test_setuid_in_an_archive_is_dropped_and_said(disks: Disks, tmp_path: Path):

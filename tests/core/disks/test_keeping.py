@@ -228,6 +228,26 @@ def test_folders_that_turn_into_links_meanwhile_lead_nowhere(
     assert not any(path.endswith("secret") for path in found)
 
 
+def test_a_link_that_turns_into_a_file_meanwhile_is_listed(
+    disks: Disks, work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    reading = os.readlink
+
+    def read(name: str, *, dir_fd: int) -> str:
+        """What a process of the agent does between our look at a link and our reading it."""
+        os.unlink(name, dir_fd=dir_fd)
+        (work / name).write_text("a file now")
+        return reading(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "readlink", read)
+    kept = disks.keep(work)
+    monkeypatch.undo()
+
+    assert "link" in kept.changed_while_kept
+    assert (kept.version.links, kept.version.files) == (0, 9)
+    assert disks.keep(work).version.files == 10
+
+
 def test_several_keeps_at_once_share_one_store(disks: Disks, work: Path, tmp_path: Path):
     other = Disks(tmp_path / "store")
     found: list[str] = []

@@ -8,11 +8,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from studio.core.sandboxes import gaps
+from studio.core.sandboxes import container, gaps
 from studio.core.sandboxes.container import Container, Image
 from studio.core.sandboxes.containers import flags, script
 from studio.core.sandboxes.containers.cli import Cli, found
@@ -61,8 +64,8 @@ def docker(tmp_path) -> Docker:
 
 
 def shape(**more) -> Shape:
-    given = {"identity": "env_1", "image": "sha256:1", "disk": "/d", "runtime": "/r"}
-    given |= {"owner": 65_533, "limits": Limits(), **more}
+    given = {"identity": "env_1", "image": "sha256:1", "disk": "/d", "inode": (1, 2)}
+    given |= {"runtime": "/r", "owner": 65_533, "limits": Limits(), **more}
     return Shape(**given)
 
 
@@ -81,6 +84,7 @@ def test_the_whole_command_line():
         "--pids-limit 128 --memory 1073741824 --memory-swap 1073741824 --user 65533:65533",
         "--ulimit core=0 --ulimit fsize=536870912",
         "--mount type=bind,source=/d,target=/work",
+        "--mount type=bind,source=/r,target=/run/studio,readonly=true",
         "--label studio.environment=env_1",
         "--entrypoint /bin/sh sha256:1 -c",
     ):
@@ -196,6 +200,53 @@ async def test_a_container_of_other_limits_is_made_anew_and_the_disk_stays(docke
     assert len(docker.calls("run")) == 2
     assert len(docker.there()) == 1
     await second.stop()
+
+
+def exchange(disk: Path) -> None:
+    """Another folder in a disk's place, as a restore puts one there; the old one is gone."""
+    disk.rename(disk.with_name("old"))
+    disk.mkdir()
+    (disk / "kept").write_text("restored\n")
+    shutil.rmtree(disk.with_name("old"))
+
+
+async def test_who_changes_the_disk_finds_no_container_started_for_it(docker):
+    box = docker.container()
+    await box.start()
+    await box.stop()
+
+    async with box.folder(changing=True) as folder:
+        assert docker.there() == []
+        exchange(folder)
+
+    assert (await box.shell(Command(line="cat kept"))).output == b"restored\n"
+    assert len(docker.calls("run")) == 2
+    await box.stop()
+
+
+async def test_a_container_that_holds_the_old_folder_of_a_disk_runs_nothing_more(docker):
+    box = docker.container()
+    await box.start()
+    async with box.folder(changing=True) as folder:
+        await box.glob("**")  # who looks meanwhile starts one
+        (old,) = docker.there()
+        exchange(folder)
+
+    assert (await box.shell(Command(line="cat kept"))).output == b"restored\n"
+    assert [item["Id"] for item in docker.there()] != [old["Id"]]
+    assert docker.calls("rm") == [["rm", "--force", old["Id"]]]
+    await box.stop()
+
+
+async def test_a_container_of_a_folder_that_went_while_the_studio_was_down_is_made_anew(docker):
+    await docker.container().start()
+    exchange(docker.folder / "disks/env_1")
+    box = docker.container()
+
+    assert (await box.shell(Command(line="cat kept"))).output == b"restored\n"
+    assert len(docker.calls("run")) == 2
+    assert len(docker.there()) == 1
+    await box.stop()
 
 
 async def test_someone_else_with_the_same_name_is_not_attached_to(docker):
@@ -367,8 +418,8 @@ async def test_a_command_ends_when_the_studio_is_killed(docker):
     assert driver.stdout is not None
     async with asyncio.timeout(10):
         assert await driver.stdout.readline() == b"ready\n"
-        while not _sleeps("74"):  # "ready" is said before the second one is begun
-            await asyncio.sleep(0.02)
+        while not _sleeps("74"):  # the one in the background may begin later
+            await asyncio.sleep(0.01)
         driver.kill()
         await driver.wait()
         while _sleeps("74"):
@@ -432,6 +483,47 @@ async def test_a_command_reaches_the_proxy_and_nothing_else(docker):
 async def _greets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"hello")
     writer.close()
+
+
+async def test_the_sockets_of_the_proxy_are_out_of_a_commands_reach(docker):
+    box = docker.container()
+    line = "touch /run/studio/a; rmdir /run/studio; chmod 777 /run/studio; touch a; ls"
+    ran = await box.shell(Command(line=line))
+
+    assert ran.output.count(b"Read-only file system") == 3
+    assert ran.output.endswith(b"\na\n")
+    assert (docker.folder / "disks/env_1.sockets").stat().st_mode & 0o777 == 0o711
+    await box.stop()
+
+
+def test_a_link_at_a_sockets_name_changes_the_mode_of_nothing_else(tmp_path):
+    secret, folder = tmp_path / "secret", tmp_path / "sockets"
+    folder.mkdir()
+    secret.touch(0o600)
+    over, swapped = threading.Event(), list[str]()
+
+    def swap() -> None:
+        while not over.is_set():
+            for name in os.listdir(folder):
+                if name.endswith(".sock"):
+                    (folder / "trap").symlink_to(secret)
+                    os.rename(folder / "trap", folder / name)
+                    swapped.append(name)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    opened, tries, until = 0, itertools.count(), time.monotonic() + 3
+    try:
+        while (len(swapped) < 200 or not opened) and time.monotonic() < until:
+            way = container._listener(folder, f"{next(tries)}.sock")
+            with suppress(SandboxError, FileNotFoundError), way:
+                opened += 1
+    finally:
+        over.set()
+        swapper.join()
+
+    assert (len(swapped) >= 20, opened > 0) == (True, True)
+    assert secret.stat().st_mode & 0o777 == 0o600
 
 
 async def test_without_a_relay_in_the_image_the_network_is_closed_and_that_is_a_gap(docker):

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import errno
 import json
+import logging
 import shutil
 import socket
 import sys
@@ -14,6 +16,7 @@ from tests import egress
 
 GET = "GET http://api.good.example:G{} HTTP/1.1\r\nHost: a\r\n\r\n"
 TUNNEL = "CONNECT api.good.example:G HTTP/1.1\r\n\r\n"
+WAITS = "POST http://api.good.example:G/waits HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n|"
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
@@ -195,6 +198,65 @@ async def test_a_client_that_is_gone_is_told_of_once():
         await egress.talk(port, found.named(TUNNEL).encode() + b"ping")
 
     assert [item.outcome for item in found.told] == ["allowed", "allowed"]
+
+
+@pytest.mark.parametrize(
+    "asked,answered,told",
+    [
+        (TUNNEL + "|", ESTABLISHED, ("allowed", "One side broke the connection.")),
+        (WAITS, b"HTTP/1.1 502 ",
+         ("failed", "The host closed the connection without an answer.")),
+    ],
+)  # fmt: skip
+async def test_a_host_whose_network_goes_in_the_middle_ends_its_own_connection_alone(
+    asked, answered, told
+):
+    async with egress.world() as (found, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(found.named(TUNNEL).encode())
+        await reader.readexactly(len(ESTABLISHED))
+
+        answer = await found.broken(port, asked, OSError(errno.EHOSTUNREACH, "No route to host"))
+        writer.write(b"still here")
+        assert await reader.readexactly(10) == b"still here"
+        writer.close()
+        assert (await egress.talk(port, found.named(TUNNEL).encode() + b"on")).endswith(b"onbye")
+
+    assert answer.startswith(answered)
+    assert told in [(item.outcome, item.reason) for item in found.told]
+
+
+async def test_a_fault_of_ours_ends_one_connection_and_is_logged(caplog):
+    async with egress.world() as (found, port):
+        await found.broken(port, TUNNEL + "|", RuntimeError("a fault"))
+        answer = await egress.talk(port, found.named(TUNNEL).encode() + b"on")
+
+    assert answer.endswith(b"onbye")
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert "the others go on" in caplog.text
+
+
+async def test_a_connection_that_broke_before_it_was_taken_does_not_end_the_listener():
+    class Breaking(socket.socket):
+        left = 3
+
+        def accept(self):
+            if self.left:
+                self.left -= 1
+                raise OSError(errno.EHOSTUNREACH, "No route to host")
+            return super().accept()
+
+    listener = Breaking()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    async with egress.world() as (found, _), asyncio.TaskGroup() as group:
+        serving = group.create_task(found.egress.serve(listener))
+        answer = await egress.talk(
+            listener.getsockname()[1], found.named(TUNNEL).encode() + b"ping"
+        )
+        serving.cancel()
+
+    assert (answer.endswith(b"pingbye"), listener.left) == (True, 0)
 
 
 async def test_much_goes_through_whole():

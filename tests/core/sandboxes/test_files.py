@@ -4,6 +4,9 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -264,3 +267,64 @@ def test_patterns_lead_nowhere_else_and_cost_little(disk):
     assert code(files.glob, disk, "") == "pattern.bad"
     assert files.glob(disk, "a*" * 60 + "b").paths == ()
     assert files.glob(disk, "**/d/" * 30 + "x").paths == ()
+
+
+@contextmanager
+def swapping(disk: Path, target: Path) -> Iterator[list[str]]:
+    """Put a link to `target` at the name of each file that is being written; the names so used."""
+    done, swapped = threading.Event(), list[str]()
+
+    def swap() -> None:
+        while not done.is_set():
+            for name in os.listdir(disk):
+                if name.startswith(".studio-"):
+                    (disk / "trap").symlink_to(target)
+                    os.rename(disk / "trap", disk / name)
+                    swapped.append(name)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        yield swapped
+    finally:
+        done.set()
+        swapper.join()
+
+
+def attempt(call, *given, **named) -> str:
+    """The code of a refusal, or an empty text."""
+    try:
+        call(*given, **named)
+    except SandboxError as refused:
+        return refused.code
+    return ""
+
+
+def test_a_name_that_is_swapped_while_a_file_is_made_leads_to_no_other_file(disk, tmp_path):
+    data = bytes(4 * 1024**2)
+
+    with swapping(disk, tmp_path / "secret") as swapped:
+        told = {f"a{n}": attempt(files.write, disk, f"a{n}", data) for n in range(40)}
+
+    assert swapped
+    assert (tmp_path / "secret").stat().st_nlink == 1
+    assert set(told.values()) <= {"", "file.stale"}
+    for name, refused in told.items():
+        assert refused or (disk / name).read_bytes() == data
+        assert not (disk / name).is_symlink()
+
+
+def test_a_name_that_is_swapped_while_a_file_is_written_over_is_never_taken_for_it(disk, tmp_path):
+    data = bytes(4 * 1024**2)
+
+    with swapping(disk, tmp_path / "secret") as swapped:
+        for n in range(40):
+            (disk / f"a{n}").write_bytes(b"old")
+            refused = attempt(files.write, disk, f"a{n}", data, known=digest(b"old"))
+            assert refused == "file.stale" or (
+                not (disk / f"a{n}").is_symlink() and (disk / f"a{n}").read_bytes() == data
+            )
+
+    assert swapped
+    assert (tmp_path / "secret").read_text() == "TOPSECRET"
+    assert (tmp_path / "secret").stat().st_nlink == 1

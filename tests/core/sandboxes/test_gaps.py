@@ -1,12 +1,14 @@
 """The table of what each kind enforces: complete, in words, the same as in the documentation."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from studio.core.sandboxes import gaps
-from studio.core.sandboxes.contract import SandboxError
+from studio.core.sandboxes.box.probe import machine
+from studio.core.sandboxes.contract import Command, SandboxError
 
 DOCUMENT = Path(__file__).parents[3] / "docs/kinds.md"
 
@@ -33,6 +35,19 @@ def rows(column, *features, **more) -> set[str]:
 
 def test_bubblewrap_with_everything_has_no_gap():
     assert rows("bubblewrap", "cgroups", "filter", "own_user", places=True) == set()
+
+
+async def test_without_a_user_of_their_own_commands_under_landlock_change_modes_outside(
+    make_box, tmp_path
+):
+    (tmp_path / "store").write_text("the studio's")
+    held = replace(machine("landlock", "for tests"), user=None)
+
+    await make_box(held=held).shell(Command(line=f"chmod 000 {tmp_path}/store"))
+
+    assert (tmp_path / "store").stat().st_mode & 0o777 == 0
+    assert "system" in rows("landlock", *held.features)
+    assert "system" not in rows("landlock", "own_user")
 
 
 def test_each_weaker_isolation_has_every_gap_of_the_stronger():

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from studio.core.sandboxes.box import launching
+from studio.core.sandboxes.box.plan import Plan
 from studio.core.sandboxes.contract import Command, SandboxError
 from tests.confinement.room import alive, gone
 
@@ -20,6 +22,8 @@ from pathlib import Path
 from studio.core import faults
 from studio.core.sandboxes.box.launching import Launcher
 from studio.core.sandboxes.box.probe import machine
+from studio.core.sandboxes.box import launching
+from studio.core.sandboxes.box.plan import Plan
 from studio.core.sandboxes.contract import Command, SandboxError
 from studio.core.sandboxes.sandbox import Box
 
@@ -27,6 +31,20 @@ disk, isolation, line, armed = sys.argv[1:]
 faults.arm_from(armed)
 box = Box(Path(disk), machine=machine(isolation, "for tests"), launcher=Launcher(), free=0)
 asyncio.run(box.shell(Command(line=line), heard=lambda _: print("begun", flush=True)))
+"""
+# A launcher that sees an end before all else that there is to see in the same moment.
+ENDS_FIRST = f"""
+import selectors, sys
+sys.path.insert(0, {str(ROOT)!r})
+from studio.core.sandboxes.box import launcher
+
+class EndsFirst(selectors.EpollSelector):
+    def select(self, timeout=None):
+        super().select(timeout)  # a signal that came meanwhile is noted by now
+        return sorted(super().select(0), key=lambda found: found[0].data.__name__ != "_reap")
+
+selectors.DefaultSelector = EndsFirst
+launcher.main(int(sys.argv[1]))
 """
 
 
@@ -125,3 +143,24 @@ async def test_a_program_that_cannot_be_started_is_told_and_nothing_ran(make_box
     assert refused.value.code == "sandbox.unavailable"
     assert "Nothing ran" in refused.value.message
     assert (await box.glob("**")).paths == ()
+
+
+@pytest.mark.parametrize("egress", [False, True])
+async def test_a_command_that_ends_as_it_is_ended_takes_no_other_with_it(
+    monkeypatch, launcher, egress
+):
+    monkeypatch.setattr(launching, "_PROGRAM", ENDS_FIRST)
+    plan = Plan(isolation="none", program=["/bin/sleep", "86407"], egress=egress)
+    async with launcher.started(plan, []) as first:
+        assert "started" in await first.event()
+        before, (command, *_) = launcher.pid, tree(launcher.pid)
+        os.kill(before, signal.SIGSTOP)
+        os.kill(command, signal.SIGKILL)
+        first.end()
+        os.kill(before, signal.SIGCONT)
+
+        assert (await first.event())["exit"] == -signal.SIGKILL
+        async with launcher.started(plan, []) as second:
+            assert "started" in await second.event()
+
+    assert launcher.pid == before

@@ -208,6 +208,47 @@ async def test_an_answer_that_is_none_of_the_protocol_is_no_success(opened, body
     assert (ran.exit, ran.ended) == (-1, "lost")  # it may have run
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        b'{"exit": %d}' % 10**30, b'{"exit": 0, "ended": []}',
+        b'{"exit": 0, "tried": [{"host": "a", "port": 1e999, "outcome": "failed"}]}',
+        b'{"exit": 0, "tried": [{"host": "a", "port": 1, "outcome": "failed", "started": 1e999}]}',
+        b'{"exit": 0, "tried": [{"host": "a", "port": 1, "outcome": []}]}', b"[" * 100_000,
+    ],
+)  # fmt: skip
+async def test_an_end_that_nothing_could_hold_is_no_success(opened, end):
+    with answering(commands=b'{"end": ' + end + b"}\n") as port:
+        ran = await opened(f"http://127.0.0.1:{port}").shell(Command(line="true"))
+
+    assert (ran.exit, ran.ended) == (-1, "lost")
+
+
+async def test_what_a_service_tells_is_bounded_so_that_it_can_be_kept(opened):
+    end = (
+        b'{"exit": 1, "size": %d, "words": "\\ud800", "tried": [{"host": "a\\udfff", "port": 1,'
+        b' "outcome": "failed", "reason": "\\ud800", "bytes_up": %d, "started": -1}]}'
+    )
+    told = list[Tried]()
+    with answering(commands=b'{"end": ' + end % (10**30, 10**30) + b"}\n") as port:
+        box = opened(f"http://127.0.0.1:{port}")
+        box._tried = told.append
+        ran = await box.shell(Command(line="true"))
+
+    assert (ran.exit, ran.size, ran.words) == (1, 2**63 - 1, "?")
+    (item,) = told
+    assert (item.host, item.reason, item.bytes_up, item.started) == ("a?", "?", 2**63 - 1, 0)
+
+
+async def test_words_of_a_refusal_can_be_kept(opened):
+    async def handle(asked: Asked, talk: Talk) -> None:
+        await talk.answer(b'{"error": {"code": "path.missing", "message": "no \\ud800"}}', 404)
+
+    with raw_http.served(handle) as port, pytest.raises(SandboxError) as refused:
+        await opened(f"http://127.0.0.1:{port}").start()
+    assert (refused.value.code, refused.value.message) == ("path.missing", "no ?")
+
+
 @pytest.mark.parametrize("status,ended", [(500, "lost"), (502, "lost"), (504, "lost")])
 async def test_a_service_that_failed_may_have_run_it(opened, status, ended):
     with answering(status) as port:
@@ -222,13 +263,19 @@ async def test_a_service_that_refused_did_not_run_it(opened, status):
         await opened(f"http://127.0.0.1:{port}").shell(Command(line="true"))
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"size": "x", "hash": 1, "made": 1}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"size": "x", "hash": 1, "made": 1}',
+             b'{"size": 1e999, "hash": "", "made": true}'],
+)  # fmt: skip
 async def test_a_write_that_is_not_confirmed_is_no_success(opened, body):
     with answering(file=body) as port, pytest.raises(SandboxError, match="cannot be read"):
         await opened(f"http://127.0.0.1:{port}").write("f", b"1")
 
 
-@pytest.mark.parametrize("body", [b'{"matches": 1}', b'{"matches": [1]}', b'{"matches": [{}]}'])
+@pytest.mark.parametrize(
+    "body", [b'{"matches": 1}', b'{"matches": [1]}', b'{"matches": [{}]}',
+             b'{"matches": [{"path": "a", "line": 1e999, "text": ""}]}'],
+)  # fmt: skip
 async def test_matches_that_are_none_are_not_believed(opened, body):
     with answering(grep=body) as port, pytest.raises(SandboxError, match="cannot be read"):
         await opened(f"http://127.0.0.1:{port}").grep("x")
@@ -299,6 +346,30 @@ def test_an_archive_of_nonsense_and_one_cut_short_are_refused(tmp_path):
             disks.unpack(io.BytesIO(data), tmp_path, 1_000)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mtime": 2**70},
+        {"mtime": -(2**70)},
+        {"size": -512},
+        {"pax_headers": {"mtime": "inf"}},
+        {"pax_headers": {"mtime": "1" * 30}},
+        {"pax_headers": {"size": "-512"}},
+        {"type": tarfile.SYMTYPE, "pax_headers": {"linkpath": "a\0b"}},
+    ],
+    ids=str,
+)
+def test_numbers_and_texts_that_no_disk_holds_are_refused(tmp_path, given):
+    member = tarfile.TarInfo("f")
+    for name, value in given.items():
+        setattr(member, name, value)
+    form = tarfile.PAX_FORMAT if member.pax_headers else tarfile.GNU_FORMAT
+    data = member.tobuf(form) + bytes(20 * 512)
+
+    with pytest.raises(SandboxError, match="cannot be unpacked"):
+        disks.unpack(io.BytesIO(data), tmp_path, 1_000)
+
+
 def test_more_than_the_limit_is_not_unpacked(tmp_path):
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
@@ -321,12 +392,14 @@ def test_a_disk_goes_there_and_back_as_it_was(tmp_path):
     os.link(there / "a/f", there / "hard")
     (there / "loose").symlink_to("/nowhere")
     (there / ("n" * 200)).write_text("ü")
+    os.utime(there / ("n" * 200), ns=(-1_500_000_000, -1_500_000_000))
     for path in (there / "a/f", there / "a/empty", there / "a"):
         os.utime(path, ns=(1_234_567_890_123_456_789, 1_234_567_890_123_456_789))
     made = io.BytesIO()
 
     disks.pack(there, made)
     made.seek(0)
+    assert b" mtime=-1.500000000\n" in made.getvalue()
     disks.unpack(made, back, 10_000)
 
     assert _tree(back) == _tree(there)

@@ -1,7 +1,8 @@
 """Landlock (landlock(7)): a process gives up for good what it will not need. It asks for no rights.
 
-It holds files, TCP and, from ABI 6 on, signals and abstract sockets. It does not hide processes,
-and it does not hold UDP or named sockets: the filter of system calls leaves no sockets instead.
+It holds files, TCP and, from ABI 6 on, signals and abstract sockets. It does not hide processes.
+It does not hold chmod, chown and utimes: against those a command needs a user of its own. And it
+does not hold UDP or named sockets: the filter of system calls leaves no sockets instead.
 """
 
 import ctypes

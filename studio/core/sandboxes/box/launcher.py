@@ -186,12 +186,15 @@ class Launcher:
 
     def _heard(self, running: Running) -> None:
         """The studio lets a held command go, or wants one ended."""
+        if not self._runs(running):
+            return
         try:
             word = running.studio.recv(_MESSAGE)
         except ConnectionError:
             word = b""
         if word == GO and running.hold is not None:
-            os.write(running.hold, b"1")
+            with suppress(BrokenPipeError):  # it has ended, and is taken next
+                os.write(running.hold, b"1")
             os.close(running.hold)
             running.hold = None
         elif word != GO:
@@ -200,6 +203,8 @@ class Launcher:
 
     def _enter(self, running: Running) -> None:
         """Hand the listener over as soon as bubblewrap says which process is inside."""
+        if not self._runs(running):
+            return
         running.told += _all(running.status)
         inside = _status(running.told).get("child-pid")
         if inside is None:
@@ -217,6 +222,11 @@ class Launcher:
                 running.tell(refused=f"the network inside cannot be reached: {wrong.strerror}")
             finally:
                 os._exit(0)
+
+    def _runs(self, running: Running) -> bool:
+        """Whether it was not taken yet: its end may come in one look with what was said of it, and
+        be dealt with first. Its descriptors are closed then, and their numbers may be another's."""
+        return self._running.get(running.pid) is running
 
     def _reap(self) -> None:
         """Take everything that ended."""

@@ -53,12 +53,14 @@ class Backend:
 class Shape:
     """What one container is made of. `image` is exact; `owner` is the user id of the disk.
 
-    `loosened` are rows whose flags an operator gave up by name.
+    `inode` is the device and inode of the disk: a container holds that very folder, also when
+    another has its path by now. `loosened` are rows whose flags an operator gave up by name.
     """
 
     identity: str
     image: str
     disk: str
+    inode: tuple[int, int]
     runtime: str
     owner: int
     limits: Limits
@@ -77,7 +79,7 @@ def argv(shape: Shape, backend: Backend) -> list[str]:
     words += ["--tmpfs", f"/run/secrets:rw,nosuid,nodev,noexec,mode=1777,size={SCRATCH}"]
     words += ["--ulimit", "core=0", "--ulimit", f"fsize={shape.limits.file}"]
     words += ["--mount", _mount(shape.disk, "/work", backend)]
-    words += ["--mount", _mount(shape.runtime, RUNTIME, backend)]
+    words += ["--mount", f"{_mount(shape.runtime, RUNTIME, backend)},readonly=true"]
     words += ["--workdir", "/work", "--label", f"{IDENTITY}={shape.identity}"]
     words += ["--label", f"{SHAPE}={digest(shape, backend)}"]
     return [*words, "--entrypoint", "/bin/sh", shape.image, "-c", _WAITS]
@@ -94,8 +96,8 @@ def kept(features: Collection[str], loosened: Collection[str] = ()) -> Sequence[
 def digest(shape: Shape, backend: Backend) -> str:
     """What tells whether a container that is there was made of the same."""
     told = {
-        "image": shape.image, "disk": shape.disk, "runtime": shape.runtime, "owner": shape.owner,
-        "limits": vars(shape.limits), "loosened": sorted(shape.loosened),
+        "image": shape.image, "disk": shape.disk, "inode": shape.inode, "runtime": shape.runtime,
+        "owner": shape.owner, "limits": vars(shape.limits), "loosened": sorted(shape.loosened),
         "flags": [flag.words for flag in kept(backend.features, shape.loosened)],
     }  # fmt: skip
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

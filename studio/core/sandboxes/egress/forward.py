@@ -55,7 +55,7 @@ async def _body(
         await relays.body(reader, writer, length, watch.up)
     except (heads.BadHead, relays.Broken) as wrong:
         raise relays.Broken(f"The request broke off. {wrong}") from None
-    except ConnectionError:
+    except OSError:
         return  # the host takes no more; what it answers is read beside this
 
 
@@ -111,7 +111,7 @@ async def _final(
 async def _raw(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readuntil(b"\r\n\r\n")
-    except (asyncio.IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, OSError):
         raise answers.failed("The host closed the connection without an answer.") from None
     except asyncio.LimitOverrunError:
         raise answers.failed("The head of the answer is too large.") from None

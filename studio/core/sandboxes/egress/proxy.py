@@ -8,6 +8,7 @@ of its own to the host, so that each of several on one connection is judged anew
 import asyncio
 import contextlib
 import errno
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -21,7 +22,13 @@ from studio.core.sandboxes.egress.forward import forward
 from studio.core.sandboxes.egress.tried import Attempt, Tried
 from studio.core.sandboxes.egress.watching import Watch
 
+log = logging.getLogger(__name__)
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# What accept(2) tells of one connection that broke before it was taken, and not of the listener.
+_BROKEN = frozenset({
+    errno.ECONNABORTED, errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP, errno.EPERM,
+    errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENONET,
+})  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +70,20 @@ class Egress:
                     task.add_done_callback(lambda _: room.release())
 
     async def _connection(self, accepted: socket.socket, command: str) -> None:
+        """One connection, to its end. Whatever becomes of it, the others go on."""
+        try:
+            await self._served(accepted, command)
+        except OSError:
+            return  # the command is gone, or cannot be reached: there is nobody to answer
+        except Exception:
+            log.exception("A connection to the proxy broke; the others go on.")
+
+    async def _served(self, accepted: socket.socket, command: str) -> None:
         reader, writer = await _streams(accepted, self._bounds.head)
         try:
-            with contextlib.suppress(ConnectionError):  # the command is gone: there is nobody
-                while await self._one(reader, writer, command):
-                    pass
-                await self._last_words(reader, writer)
+            while await self._one(reader, writer, command):
+                pass
+            await self._last_words(reader, writer)
         finally:
             writer.transport.abort()
 
@@ -124,7 +139,7 @@ class Egress:
             attempt.became("allowed", watch.words())
             if asked.method != "CONNECT" and not attempt.down:
                 raise answers.failed(watch.words(), status=504) from None
-        except ConnectionError:
+        except OSError:
             attempt.became("allowed", "One side broke the connection.")
         except relays.Broken as wrong:
             attempt.became("allowed", str(wrong))
@@ -190,9 +205,9 @@ async def _accepted(listener: socket.socket) -> socket.socket:
     while True:
         try:
             accepted, _ = await loop.sock_accept(listener)
-        except ConnectionAbortedError:
-            continue
         except OSError as error:
+            if error.errno in _BROKEN:
+                continue
             if error.errno not in _FULL:
                 raise
             await asyncio.sleep(0.1)

@@ -40,25 +40,33 @@ def unpack(archive: IO[bytes], folder: Path, most: int) -> None:
 
     SandboxError `disk.full` when there are more, `sandbox.unavailable` when it is a bad one.
     """
-    times, left = dict[Path, int](), most
     try:
         with tarfile.open(fileobj=archive, mode="r|") as found:
-            for count, member in enumerate(found):
-                if count >= MOST_ENTRIES:
-                    raise _bad(f"more than {MOST_ENTRIES:,} entries")
-                left -= member.size if member.isreg() else 0
-                if left < 0:
-                    words = f"The disk holds more than {most:,} bytes, its limit. Delete something."
-                    raise SandboxError("disk.full", words)
-                path = _place(folder, member.name)
-                _put(found, member, path, folder)
-                times[path] = _nanoseconds(member)
-    except tarfile.TarError as wrong:
+            times = _members(found, folder, most)
+        for path, time in reversed(times.items()):
+            os.utime(path, ns=(time, time), follow_symlinks=False)
+    except (tarfile.TarError, OverflowError, ValueError) as wrong:
         raise _bad(f"a fault ({wrong})") from None
     except OSError as wrong:
         raise _bad(f"an entry that cannot be written ({wrong.strerror})") from None
-    for path, time in reversed(times.items()):
-        os.utime(path, ns=(time, time), follow_symlinks=False)
+
+
+def _members(found: tarfile.TarFile, folder: Path, most: int) -> dict[Path, int]:
+    """Write every member; the time that each is to have when all are there, in nanoseconds."""
+    times, left = dict[Path, int](), most
+    for count, member in enumerate(found):
+        if count >= MOST_ENTRIES:
+            raise _bad(f"more than {MOST_ENTRIES:,} entries")
+        if member.size < 0:
+            raise _bad(f"{member.name[:200]!r}, whose size is less than nothing")
+        left -= member.size if member.isreg() else 0
+        if left < 0:
+            words = f"The disk holds more than {most:,} bytes, its limit. Delete something."
+            raise SandboxError("disk.full", words)
+        path = _place(folder, member.name)
+        _put(found, member, path, folder)
+        times[path] = _nanoseconds(member)
+    return times
 
 
 def _put(found: tarfile.TarFile, member: tarfile.TarInfo, path: Path, folder: Path) -> None:
@@ -109,14 +117,17 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _seconds(nanoseconds: int) -> str:
-    return f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09d}"
+    """A time as a pax record has it: a decimal, whose sign is that of all of it."""
+    whole, rest = divmod(abs(nanoseconds), 10**9)
+    return f"{'-' if nanoseconds < 0 else ''}{whole}.{rest:09d}"
 
 
 def _nanoseconds(member: tarfile.TarInfo) -> int:
     """The time of a member, exact where the archive tells it so."""
     whole, _, part = member.pax_headers.get("mtime", str(int(member.mtime))).partition(".")
     try:
-        return int(whole) * 10**9 + int(part[:9].ljust(9, "0"))
+        sign = -1 if whole.startswith("-") else 1
+        return sign * (abs(int(whole)) * 10**9 + int(part[:9].ljust(9, "0")))
     except ValueError:
         raise _bad("a time that cannot be read") from None
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from studio.core.sandboxes.contract import Ended, Found, Match, Ran, Written
 from studio.core.sandboxes.egress.tried import Outcome, Tried
 from studio.core.sandboxes.output import Output
-from studio.core.sandboxes.services.service import MOST_WORDS, unreadable
+from studio.core.sandboxes.services.service import MOST, MOST_WORDS, number, text, unreadable
 
 _ENDED: Final[Mapping[str, Ended]] = {
     "timeout": "timeout", "output": "output", "disk": "disk", "memory": "memory",
@@ -19,13 +19,17 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
 }  # fmt: skip
 _NUMBERS = ("bytes_up", "bytes_down", "started", "milliseconds")
 MOST_TRIED = 1_000
+LONGEST_HOST, LONGEST_HASH = 253, 128  # characters
+_DECLINED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
 
 def end(told: Any) -> dict[str, Any]:
     """The end of a command; Unreadable when it has no exit code or ended in no known way."""
     if not isinstance(told, dict) or not isinstance(told.get("exit"), int):
         raise unreadable("the end of a command has no exit code")
-    if told.get("ended") not in {None, *_ENDED}:
+    if not -MOST <= told["exit"] <= MOST:
+        raise unreadable("the exit code of a command is out of all bounds")
+    if not isinstance(told.get("ended"), str | None) or told.get("ended") not in {None, *_ENDED}:
         raise unreadable("a command ended in a way that is not known")
     tried(told, "")
     return told
@@ -35,9 +39,10 @@ def ran(told: Mapping[str, Any], output: Output, seconds: float) -> Ran:
     """What became of a command, by its `end`."""
     ended, size = told.get("ended"), told.get("size")
     return Ran(
-        exit=told["exit"], output=output.kept, size=size if isinstance(size, int) else output.size,
+        exit=told["exit"], output=output.kept,
+        size=number(size) if isinstance(size, int) else output.size,
         seconds=seconds, ended=_ENDED[ended] if ended is not None else None,
-        words=str(told.get("words") or "")[:MOST_WORDS],
+        words=text(told.get("words") or "", MOST_WORDS),
     )  # fmt: skip
 
 
@@ -49,23 +54,26 @@ def tried(told: Mapping[str, Any], command: str) -> list[Tried]:
 def _tried(item: Any, command: str) -> Tried:
     try:
         outcome = item["outcome"]
-        numbers = {name: max(0, int(item.get(name, 0))) for name in _NUMBERS}
+        numbers = {name: number(item.get(name, 0)) for name in _NUMBERS}
         if outcome not in _OUTCOMES:
             raise ValueError(outcome)
         return Tried(
-            host=str(item["host"])[:253], port=int(item["port"]) & 0xFFFF,
-            outcome=_OUTCOMES[outcome], reason=str(item.get("reason") or "")[:MOST_WORDS],
+            host=text(item["host"], LONGEST_HOST), port=int(item["port"]) & 0xFFFF,
+            outcome=_OUTCOMES[outcome], reason=text(item.get("reason") or "", MOST_WORDS),
             command=command, **numbers,
         )  # fmt: skip
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except _DECLINED:
         raise unreadable("a place that was tried is not told of in full") from None
 
 
 def written(told: Mapping[str, Any]) -> Written:
     """What a write left."""
     try:
-        return Written(size=int(told["size"]), hash=str(told["hash"]), made=bool(told["made"]))
-    except (KeyError, TypeError, ValueError):
+        return Written(
+            size=number(told["size"]), hash=text(told["hash"], LONGEST_HASH),
+            made=bool(told["made"]),
+        )  # fmt: skip
+    except _DECLINED:
         raise unreadable("it does not say what was written") from None
 
 
@@ -73,12 +81,12 @@ def found(told: Mapping[str, Any], most: int) -> Found:
     """Paths and matches, `most` of them."""
     try:
         matches = tuple(
-            Match(path=str(item["path"]), line=int(item["line"]), text=str(item["text"]))
+            Match(path=text(item["path"]), line=number(item["line"]), text=text(item["text"]))
             for item in listed(told, "matches")[:most]
         )
-    except (KeyError, TypeError, ValueError):
+    except _DECLINED:
         raise unreadable("a match in it has no path, line and text") from None
-    paths = tuple(map(str, listed(told, "paths")[:most]))
+    paths = tuple(map(text, listed(told, "paths")[:most]))
     return Found(paths=paths, matches=matches, more=bool(told.get("more")))
 
 
@@ -90,9 +98,9 @@ def listed(told: Mapping[str, Any], name: str) -> list[Any]:
     return items
 
 
-def output(text: Any) -> bytes:
+def output(told: Any) -> bytes:
     """A piece of output."""
     try:
-        return base64.b64decode(text, validate=True)
+        return base64.b64decode(told, validate=True)
     except (binascii.Error, TypeError, ValueError):
         raise unreadable("a piece of output is not base64") from None

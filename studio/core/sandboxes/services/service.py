@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST_ANSWER = 64 * 1024**2
 LONGEST_LINE = 1024**2
-MOST_WORDS = 500
+MOST = 2**63 - 1  # what a store, and a size or time of the system, can hold
+MOST_WORDS, MOST_TEXT = 500, 64 * 1024  # characters
 ANSWER_SECONDS = 60.0
 _CODE = re.compile(r"(path|file|text|disk|pattern)\.[a-z_]{1,30}|sandbox\.unsupported")
 Method = Literal["GET", "PUT", "POST", "DELETE"]
@@ -51,7 +52,7 @@ class Answer:
     def number(self, name: str) -> int:
         """A header that is a number."""
         try:
-            return int(self.headers[name])
+            return number(self.headers[name])
         except (KeyError, ValueError):
             raise unreadable(f"it has no {name}") from None
 
@@ -122,6 +123,19 @@ class Service:
             raise unavailable(f"Its address or token cannot be used: {wrong}.") from None
 
 
+def number(told: Any) -> int:
+    """A number from 0 to `MOST`; what is beyond is the bound.
+
+    OverflowError, TypeError or ValueError when it is none: JSON's `1e999` is no whole number.
+    """
+    return min(max(0, int(told)), MOST)
+
+
+def text(told: Any, most: int = MOST_TEXT) -> str:
+    """Text of `most` characters that can be kept: JSON can write half of a character alone."""
+    return str(told)[:most].encode("utf-8", "replace").decode("utf-8")
+
+
 async def lines(response: "httpx2.Response") -> AsyncIterator[dict[str, Any]]:
     """The objects of an answer that has one a line, as they come."""
     left = bytearray()
@@ -152,7 +166,7 @@ async def _refusal(response: "httpx2.Response") -> SandboxError | Lost:
     async for part in response.aiter_raw():
         body += part[: LONGEST_LINE - len(body)]
     told = _told(bytes(body))
-    code, words = str(told.get("code", "")), str(told.get("message", ""))[:MOST_WORDS]
+    code, words = str(told.get("code", "")), text(told.get("message", ""), MOST_WORDS)
     if _CODE.fullmatch(code) and words:
         return SandboxError(code, words)
     if response.status_code in {401, 403}:
@@ -166,7 +180,7 @@ def _told(body: bytes) -> Mapping[str, Any]:
     """The `error` of a refusal; nothing when it is in another form."""
     try:
         told = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     error = told.get("error") if isinstance(told, dict) else None
     return error if isinstance(error, dict) else {}
@@ -175,7 +189,7 @@ def _told(body: bytes) -> Mapping[str, Any]:
 def _object(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise unreadable("it is no JSON") from None
     if not isinstance(found, dict):
         raise unreadable("it is no JSON object")
