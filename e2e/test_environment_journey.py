@@ -52,8 +52,8 @@ def rows(page: Page) -> dict[str, str]:
     }
 
 
-def test_from_making_one_to_comparing_a_fork_with_it(studio: Studio, sign_in: SignIn) -> None:
-    page = sign_in(studio)
+def made(page: Page, studio: Studio) -> str:
+    """Make an environment with a label and its secret; its id."""
     page.goto(f"{studio.url}/environments/new")
     page.get_by_label("Name").fill("shop")
     page.get_by_label("Manifest").select_option("site@1")
@@ -61,13 +61,16 @@ def test_from_making_one_to_comparing_a_fork_with_it(studio: Studio, sign_in: Si
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_role("heading", name="shop", level=1)).to_be_visible()
     id = page.url.rsplit("/", 1)[1].partition("?")[0]
-
     page.locator(".tabs").get_by_role("link", name="Secrets").click()
     page.locator("#slot-DEPLOY_KEY summary").first.click()
     page.get_by_label("Value of DEPLOY_KEY").fill(VALUE)
     page.get_by_role("button", name="Set DEPLOY_KEY").click()
     expect(page.get_by_text("DEPLOY_KEY is set. Its value is shown nowhere.")).to_be_visible()
+    return id
 
+
+def worked(page: Page, studio: Studio) -> str:
+    """Start a session on it whose command is held, and approve that; its id."""
     page.get_by_role("link", name="Start a session").click()
     page.get_by_label("Agent").select_option("keeper")
     asked = {"command": WORK, "secrets": ["DEPLOY_KEY"]}
@@ -80,6 +83,32 @@ def test_from_making_one_to_comparing_a_fork_with_it(studio: Studio, sign_in: Si
     assert held(studio, session_id)
     approve(waiting)
     ends(studio, session_id)
+    return session_id
+
+
+def forked(page: Page, studio: Studio, id: str) -> None:
+    """Fork it from before the turn."""
+    page.goto(f"{studio.url}/environments/{id}/fork?version=1")
+    page.get_by_label("Name of the new one").fill("shop-before")
+    page.get_by_role("button", name="Plan", exact=True).last.click()
+    expect(page.locator("#plan")).to_contain_text("version 1 of shop")
+    expect(page.locator("#plan")).to_contain_text("DEPLOY_KEY")
+    page.get_by_role("button", name="Make the fork").click()
+    expect(page.get_by_role("heading", name="shop-before", level=1)).to_be_visible()
+
+
+def restored(page: Page, studio: Studio, id: str) -> None:
+    """Put the first version back."""
+    page.goto(f"{studio.url}/environments/{id}/disk")
+    page.locator("#version-1").get_by_role("link", name="Restore…").click()
+    page.get_by_role("button", name="Restore version 1").click()
+    expect(page.locator("#version-3")).to_contain_text("restored")
+
+
+def test_from_making_one_to_comparing_what_was_restored(studio: Studio, sign_in: SignIn) -> None:
+    page = sign_in(studio)
+    id = made(page, studio)
+    session_id = worked(page, studio)
 
     page.get_by_role("link", name="version 1 → 2").click()
     expect(page.get_by_role("heading", name="Version 1 → 2")).to_be_visible()
@@ -90,23 +119,11 @@ def test_from_making_one_to_comparing_a_fork_with_it(studio: Studio, sign_in: Si
     page.get_by_role("link", name="site/index.html").click()
     expect(page.locator(".diff__line[data-change=added]")).to_contain_text("<h1>Two</h1>")
     expect(page.locator(".diff__line[data-change=removed]")).to_contain_text("<h1>One</h1>")
+    forked(page, studio, id)
+    restored(page, studio, id)
 
-    page.goto(f"{studio.url}/environments/{id}/fork?version=1")
-    page.get_by_label("Name of the new one").fill("shop-before")
-    page.get_by_role("button", name="Plan", exact=True).last.click()
-    expect(page.locator("#plan")).to_contain_text("version 1 of shop")
-    expect(page.locator("#plan")).to_contain_text("DEPLOY_KEY")
-    page.get_by_role("button", name="Make the fork").click()
-    expect(page.get_by_role("heading", name="shop-before", level=1)).to_be_visible()
-
-    page.goto(f"{studio.url}/environments/{id}/disk")
-    page.locator("#version-1").get_by_role("link", name="Restore…").click()
-    page.get_by_role("button", name="Restore version 1").click()
-    expect(page.locator("#version-3")).to_contain_text("restored")
     page.goto(f"{studio.url}/environments/{id}/disk/diff?before=1&after=3")
     expect(page.get_by_role("heading", name="No difference")).to_be_visible()
-
-    assert VALUE not in page.content()
     for path in (f"/sessions/{session_id}", f"/environments/{id}", f"/environments/{id}/disk/2"):
         page.goto(studio.url + path)
         assert VALUE not in page.content()
