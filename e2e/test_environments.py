@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -366,7 +367,13 @@ def test_a_fork_s_plan_and_an_undo_are_accessible(studio: Studio, sign_in: SignI
     expect(page.locator("#plan")).to_contain_text("missing")
     is_accessible(page)
 
-    page.goto(f"{studio.url}/environments/{id}?saved=labels&was=team%3Dapi")
+    page.goto(f"{studio.url}/environments/{id}?saved=labels&was=team%3Dnever")
+    expect(page.get_by_role("heading", name="full", level=1)).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)  # it never was
+    shown = studio.api.environments.show(id)["environment"]["labels"]
+    before = "\n".join(f"{key}={value}" for key, value in sorted(shown.items()))
+    studio.api.environments.label(id, {"team": "elsewhere"})
+    page.goto(f"{studio.url}/environments/{id}?saved=labels&was={quote(before)}")
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     is_accessible(page)
     page.set_viewport_size({"width": 390, "height": 844})

@@ -106,7 +106,7 @@ def test_a_hostile_archive_is_refused_with_every_place(
 
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("Nothing was installed.")
-    expect(alert).to_contain_text("../evil leads out of the package")
+    expect(alert).to_contain_text("../evil leads out by “..”")
     expect(alert).to_contain_text("/etc/passwd is an absolute path")
 
 
