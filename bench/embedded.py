@@ -58,6 +58,9 @@ class OneTool:
         """The one tool."""
         return self._offered
 
+    async def tidy(self) -> None:
+        """Nothing is let go."""
+
     async def close(self) -> None:
         """Nothing was opened."""
 
