@@ -72,6 +72,7 @@ async def running() -> "AsyncIterator[tuple[app.Parts, Ends]]":
         settings = Settings.from_env({"STUDIO_DATA": folder, "HOME": folder})
         Path(folder).chmod(0o700)
         app.migrate(settings)
+        app.settle()
         async with app.parts(settings) as built:
             worker = Worker(
                 db=built.db, journal=built.journal, feed=built.feed, shelf=Shelf({}),

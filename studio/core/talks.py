@@ -18,9 +18,9 @@ from studio.core.store.journal import Journal
 KEPT_CHARACTERS = 32 * 1024 * 1024
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Part:
-    """The talk of one turn. `size` is characters, about."""
+    """The talk of one turn, itself and no other like it. `size` is characters, about."""
 
     said: tuple[Said, ...]
     digest: str
@@ -32,10 +32,15 @@ class Part:
 class Talk:
     """What a model is shown, and one digest over it. `turns` and `summary` are tokens, about."""
 
-    said: tuple[Said, ...]
+    parts: tuple[Part, ...]
     digest: str
     turns: Mapping[int, tuple[int, tuple[tuple[int, int], ...]]]
     summary: int
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """The messages of all its parts."""
+        return tuple(one for part in self.parts for one in part.said)
 
     def sizes(self, overhead: int) -> Sizes:
         """How large it is, with so many tokens of instructions and tools."""
@@ -73,7 +78,7 @@ class Talks:
                 part = _of(summaries.cut(part.said, start.replies))
             parts.append(part)
         return Talk(
-            said=tuple(one for part in parts for one in part.said),
+            parts=tuple(parts),
             digest=ids.digest([part.digest for part in parts]),
             turns={number: part.tokens for number, part in turns.items()},
             summary=parts[0].tokens[0] if session.summary else 0,
@@ -167,7 +172,7 @@ def _of(said: tuple[Said, ...]) -> Part:
         ]
         for one in said
     ]
-    size = sum(len(one.text) for one in said)
+    size = sum(len(one.text) + (one.state.size if one.state else 0) for one in said)
     return Part(
         said=said, digest=ids.digest(plain), size=size + 512 * len(said),
         tokens=summaries.of_said(said),

@@ -10,6 +10,7 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from studio.core.providers import arguments, recalled, script
@@ -26,6 +27,7 @@ from studio.core.rules.events import Usage
 PIECE_CHARACTERS = 24
 QUOTED_CHARACTERS = 4_000
 KEPT_COUNTS = 10_000
+COUNTED_ONCE = 2_000  # characters of a text whose words are remembered
 
 HELP = (
     "I am the scripted model: I do what your message says, one line at a time.\n"
@@ -126,7 +128,8 @@ def decide(request: Request) -> tuple[script.Step, str]:
 def _since_last_message(messages: Sequence[Message]) -> tuple[str, list[list[Message]]]:
     """The last message of a person, and the results of each reply since."""
     text, replies = "", list[list[Message]]()
-    start = max((at for at, item in enumerate(messages) if _is_message(item)), default=-1)
+    places = range(len(messages) - 1, -1, -1)
+    start = next((at for at in places if _is_message(messages[at])), -1)
     if start >= 0:
         text = messages[start].text.partition(_FILES)[0].strip()
     for item in messages[start + 1 :]:
@@ -298,4 +301,9 @@ def _usage(request: Request, text: str) -> Usage:
 
 
 def _words(text: str) -> int:
+    return len(text.split()) if len(text) > COUNTED_ONCE else _few_words(text)
+
+
+@lru_cache(maxsize=8_192)
+def _few_words(text: str) -> int:
     return len(text.split())

@@ -9,12 +9,16 @@ import json
 from typing import Any
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [one + two for one in ALPHABET for two in ALPHABET]
+_encode = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
 
 
 def make(prefix: str, milliseconds: int, chance: bytes) -> str:
     """An id from a time (ms, UTC) and 10 random bytes; ids of later times sort later."""
     number = (milliseconds << 80) | int.from_bytes(chance[:10], "big")
-    letters = [ALPHABET[(number >> shift) & 31] for shift in range(125, -5, -5)]
+    letters = [_PAIRS[(number >> shift) & 1023] for shift in range(120, -10, -10)]
     return f"{prefix}_{''.join(letters)}"
 
 
@@ -61,16 +65,19 @@ def digest(value: Any) -> str:
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no spaces, text as it is, and 1.0 written as 1."""
-    return json.dumps(
-        _plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _encode(_plain(value))
+
+
+_LEAVES = frozenset({str, int, bool, type(None)})
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {
+            str(key): item if type(item) in _LEAVES else _plain(item) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [item if type(item) in _LEAVES else _plain(item) for item in value]
     return value

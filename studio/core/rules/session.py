@@ -4,10 +4,11 @@ The state is bounded: it holds the turn in hand, totals, and the last `WINDOW_TU
 Older talk stays in the journal, so the cost of a step does not grow with the session's length.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from studio.core.rules import events as e
+from studio.core.rules.copies import replace
 
 WINDOW_TURNS = 40
 WINDOW_BYTES = 512 * 1024
@@ -166,7 +167,8 @@ class Turn:
 
     Active is the time (ms) in which a model call or a call was out; `active_since` is set while one
     is. The time until a lost one was found is left out: nobody worked while the worker was dead.
-    `candidate` is who answered last, `closed` are those whose account or address failed.
+    `candidate` is who answered last, `closed` are those whose account or address failed. `weight`
+    is what its talk takes of `WINDOW_BYTES`, counted once it is past.
     """
 
     id: str
@@ -176,6 +178,7 @@ class Turn:
     opened: int
     status: TurnStatus = "queued"
     started: int | None = None
+    weight: int = 0
     step: int = 0
     model: ModelCall | None = None
     replies: tuple[Reply, ...] = ()
@@ -561,8 +564,11 @@ def _window(session: Session) -> tuple[Turn, ...]:
     """The turns whose talk is still shown to the model, newest last, within the window's bounds."""
     if session.turn is None:
         return ()
-    turns = (*session.past, session.turn)[-WINDOW_TURNS:]
-    while len(turns) > 1 and sum(_weight(turn) for turn in turns) > WINDOW_BYTES:
+    ended = replace(session.turn, weight=_weight(session.turn))
+    turns = (*session.past, ended)[-WINDOW_TURNS:]
+    weight = sum(turn.weight for turn in turns)
+    while len(turns) > 1 and weight > WINDOW_BYTES:
+        weight -= turns[0].weight
         turns = turns[1:]
     return turns
 

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 Kind = Literal["agent", "model", "tool", "wait"]
@@ -160,8 +161,16 @@ class Names:
 
     def __init__(self, key: bytes, turn_id: str) -> None:
         self._key, self._turn = key, turn_id
-        self.trace = self._hash("trace")[:32]
-        self.root = self.span("root")
+
+    @cached_property
+    def trace(self) -> str:
+        """The id of the trace."""
+        return self._hash("trace")[:32]
+
+    @cached_property
+    def root(self) -> str:
+        """The id of the turn's own span."""
+        return self.span("root")
 
     def span(self, place: str) -> str:
         """The id of the span at this place of the turn."""

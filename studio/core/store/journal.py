@@ -26,7 +26,7 @@ from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.folded import Folded, catch_up
 
-CHECKPOINT = 256  # facts from one checkpoint to the next
+CHECKPOINT = 512  # facts from one checkpoint to the next
 
 INSERT_FACT = (
     "INSERT INTO events (position, session_id, seq, id, type, time, turn_id, effect_id, actor, "

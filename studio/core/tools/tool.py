@@ -122,7 +122,8 @@ class Bound(Protocol):
 
 def spec_for(tool: Tool, arguments: Any) -> ToolSpec:
     """The spec of a call of this tool with these arguments."""
-    return tool.bound(arguments) if isinstance(tool, Bound) else tool.spec
+    bound = getattr(tool, "bound", None)  # asked for every call: a protocol is slow to look at
+    return tool.spec if bound is None else bound(arguments)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
-from studio.core.providers import parts
 from studio.core.providers.provider import (
-    FilePart,
-    Message,
-    ProposedCall,
     Provider,
     ProviderError,
     Reply,
@@ -20,17 +16,18 @@ from studio.core.providers.provider import (
     ToolOffer,
 )
 from studio.core.rules import agent as agents_rule
-from studio.core.rules import contents, context, models, replies, requests, skills, summaries, turn
+from studio.core.rules import contents, models, replies, requests, skills, summaries, turn
 from studio.core.rules.session import Session
 from studio.core.rules.spans import Names
 from studio.core.rules.summaries import Plan, Sizes
-from studio.core.store import files, policies
+from studio.core.store import policies
 from studio.core.talks import Talk, Talks
 from studio.core.tools import needs
 from studio.core.tools.tool import Offered
 from studio.core.work import hiding, judge, states
 from studio.core.work.choosing import Chosen, choose
 from studio.core.work.hold import Hold
+from studio.core.work.messages import Messages
 from studio.core.work.summarising import Summarising
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ class Asking:
 
     def __init__(self, driver: "Driver") -> None:
         self.driver = driver
-        self._talks, self._states = Talks(driver.journal), states.States(driver.journal)
+        self._talks, self._messages = Talks(driver.journal), Messages(driver)
         self._summarising = Summarising(driver, self._talks)
 
     async def ask(self, hold: Hold, session: Session, ask: turn.AskModel) -> Session:
@@ -137,7 +134,7 @@ class Asking:
         request = Request(
             model=str(chosen.model.get("name", "")),
             instructions=skills.instructions(manifest.instructions, offered.skills),
-            messages=tuple([await self._message(one, reads) for one in talk.said]),
+            messages=await self._messages.of(talk, reads),
             tools=tuple(
                 ToolOffer(name=name, description=tool.spec.description, schema=tool.spec.schema)
                 for name, tool in offered.tools.items()
@@ -152,25 +149,6 @@ class Asking:
             output_schema=manifest.output_schema,
         )  # fmt: skip
         return request, digest
-
-    async def _message(self, said: context.Said, reads: frozenset[str]) -> Message:
-        """One message as a provider takes it, with the bytes of the files that the model reads."""
-        calls = tuple(
-            ProposedCall(id=call.id, name=call.name, arguments=call.arguments)
-            for call in said.calls
-        )
-        carried = [
-            FilePart(
-                name=ref.name, media=ref.media,
-                data=await files.whole(self.driver.db, ref.hash, ref.size),
-            )
-            for ref in said.files
-        ]  # fmt: skip
-        whole = Message(
-            role=said.role, text=said.text, calls=calls, call_id=said.call_id, name=said.name,
-            failed=said.failed, state=await self._states.of(said.state), files=tuple(carried),
-        )  # fmt: skip
-        return parts.readable(whole, reads)
 
     async def _think(
         self, hold: Hold, effect_id: str, manifest: agents_rule.Manifest, offered: Offered,
