@@ -10,8 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import postgres
+
+# A busy machine is slow at times; what an example shows does not hang on how long it took.
+settings.register_profile("studio", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("studio")
 
 NOT_RUN = "NOT RUN: PostgreSQL"
 OTHERS = "NOT RUN: suites of others"
