@@ -89,6 +89,17 @@ def fork(context: Context) -> None:
         _show_fork(context, plan)
 
 
+def start(context: Context) -> None:
+    """Set an environment up and start it, before a turn needs it."""
+    given = context.given
+    with context.client() as studio:
+        done = studio.disks.start(id_of(studio, given.environment))
+    if context.as_json:
+        context.terminal.json(done)
+    else:
+        context.terminal.say(f"{given.environment} is set up and running.")
+
+
 def delete(context: Context) -> None:
     """Delete an environment with its disk and secrets."""
     with context.client() as studio:
@@ -203,6 +214,10 @@ COMMANDS: tuple[Command, ...] = (
             LABEL,
             argument("--dry-run", action="store_true", help="only say what it would be"),
         ),
+    ),
+    Command(
+        group="environments", name="start", says="set an environment up and start it",
+        example="studio environments start team/desk", run=start, arguments=(ENVIRONMENT,),
     ),
     Command(
         group="environments", name="delete", says="delete an environment with disk and secrets",

@@ -72,15 +72,15 @@ SETUPS: dict[str, State] = {
 }
 ACTS: dict[str, str] = {
     "keep": "keep a version", "restore": "restore version", "reset": "reset the disk",
-    "stop": "stop it", "import": "import an archive",
+    "start": "start it", "stop": "stop it", "import": "import an archive",
 }  # fmt: skip
 DOING: dict[str, str] = {
     "keep": "keeping a version", "restore": "restoring version", "reset": "resetting the disk",
-    "stop": "stopping", "import": "importing an archive",
+    "start": "starting", "stop": "stopping", "import": "importing an archive",
 }  # fmt: skip
 DONE: dict[str, str] = {
     "keep": "kept a version", "restore": "restored version", "reset": "reset the disk",
-    "stop": "stopped", "import": "imported an archive",
+    "start": "started", "stop": "stopped", "import": "imported an archive",
 }  # fmt: skip
 OPERATIONS = {"waiting": "queued", "running": "running", "done": "completed", "failed": "failed"}
 SHOWN_CHARACTERS = 6_000

@@ -493,6 +493,60 @@ async def test_reset_empties_the_disk_and_the_next_turn_sets_it_up(studio: Studi
     assert result["output"] == "made.txt\n"
 
 
+async def test_what_is_started_is_set_up_before_a_turn_and_once(studio: Studio) -> None:
+    id, runtime = await studio.make(), studio.core.runtime
+
+    assert (await studio.done(await runtime.start_environment(BOB, id))).state == "done"
+    found = await studio.find(id)
+    assert (found.state, found.setup, found.version) == ("running", "ok", 1)
+    facts = [fact.TYPE for fact in await studio.facts(id)]
+    assert (await studio.done(await runtime.start_environment(BOB, id))).state == "done"
+    again = [fact.TYPE for fact in await studio.facts(id)]
+    assert again == [*facts, "operation.asked", "operation.started", "operation.ended"]
+    session_id = await studio.say(id, shell("cat made.txt"))
+
+    assert (await results(studio.core, session_id))[0]["output"] == "made\n"
+    assert [type(fact) for fact in await studio.facts(id)].count(e.SetupFinished) == 1
+    assert (await studio.done(await runtime.stop_environment(BOB, id))).state == "done"
+    assert (await studio.done(await runtime.start_environment(BOB, id))).state == "done"
+    assert (await studio.find(id)).state == "running"
+
+
+async def test_a_start_whose_setup_fails_says_so_and_may_be_asked_again(studio: Studio) -> None:
+    id = await studio.make(setup=[{"run": "echo no such thing; exit 3"}])
+
+    for _ in range(2):
+        failed = await studio.done(await studio.core.runtime.start_environment(BOB, id))
+
+        assert (failed.state, failed.code) == ("failed", "setup.failed")
+        assert "command 1 (echo no such thing; exit 3) failed" in failed.message
+        assert "The end of its output: no such thing" in failed.message
+
+
+async def test_a_start_asked_twice_is_one_wish_and_busy_is_refused(studio: Studio) -> None:
+    id, runtime = await studio.make(), studio.core.runtime
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    async with studio.worker_.places.locks.working(id):  # so that the setup waits
+        first = await runtime.start_environment(BOB, id)
+        assert await runtime.start_environment(BOB, id) == first
+        with pytest.raises(Refused) as refused:
+            await runtime.reset_environment(BOB, id)
+        assert refused.value.details == {"operation": "start"}
+    assert (await studio.done(first)).state == "done"
+    await runtime.save_policy(ALICE, [{"effect": "ask", "tool": "shell"}], expect=None)
+    session_id = await studio.core.start(shell("true"), environment=id)
+    session = await studio.core.held(session_id)
+
+    with pytest.raises(Refused) as refused:
+        await runtime.start_environment(BOB, id)
+
+    assert session.turn is not None
+    assert refused.value.code == "environment_busy"
+    assert refused.value.details["session_id"] == session_id
+    assert refused.value.details["turn_id"] == session.turn.id
+
+
 async def test_an_archive_takes_the_place_of_the_disk(studio: Studio, tmp_path: Path) -> None:
     id = await studio.make()
     await studio.say(id, shell("true"))

@@ -1086,7 +1086,7 @@ class OperationAsked(Event):
     TYPE: ClassVar[str] = "operation.asked"
     ACTOR: ClassVar[str] = "person"
     operation_id: str
-    act: Literal["keep", "restore", "reset", "stop", "import"]
+    act: Literal["keep", "restore", "reset", "start", "stop", "import"]
     by: str
     note: str = ""
     version: int | None = None

@@ -160,6 +160,13 @@ class Places:
                     place.past.popitem(last=False)
                 place.used = time.monotonic()
 
+    async def start(self, id: str) -> None:
+        """Have a sandbox run before a turn needs it; Locked when its disk is not to be had."""
+        place = await self.open(id)
+        async with self.locks.working(id, within=LOCK_SECONDS):
+            await self._started_anew(place)
+            await self.started(place)
+
     async def _started_anew(self, place: Place) -> None:
         """Forget a start that somebody, on whatever worker, has ended since."""
         found = await self.find(place.id)
