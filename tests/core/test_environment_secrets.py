@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from studio.core.rules import events as e
 from studio.core.rules.errors import Denied, Invalid, NotFound, Refused, TooLarge
 from studio.core.sealing import Place, Sealed
 from studio.core.store import raw, secrets
 from tests.core.conftest import ALICE, BOB, Core
-from tests.core.environments import PLAIN, PYTHON, TOKEN, kept, made, saved
+from tests.core.environments import PLAIN, PYTHON, TOKEN, folded, kept, made, saved
 
 MOVED = [{"name": "CRM_TOKEN", "type": "bearer", "binding": "https://elsewhere.example/"}]
 
@@ -105,6 +106,34 @@ async def test_values_are_held_against_their_slot(core: Core):
             await put(ALICE, "desk", name, value)
     assert await put(ALICE, "desk", "H", json.dumps({"X-Key": "fake-0123456789"})) == 1
     assert await put(ALICE, "desk", "F", "-----BEGIN KEY-----\nfake\n-----END KEY-----\n") == 1
+
+
+async def test_a_second_value_for_a_host_is_refused(core: Core):
+    """Of a manifest that was saved before two slots for one host were a fault."""
+    await saved(core, PLAIN)
+    id = await made(core, "old")
+    twins = [
+        {"name": "ONE", "type": "bearer", "binding": "https://crm.example/a"},
+        {"name": "TWO", "type": "headers", "binding": "https://CRM.example:443/b"},
+    ]
+    before = await folded(core, id)
+    old = e.EnvironmentMade(
+        name="twins", kind="sandbox", manifest=None, manifest_version=None,
+        definition={"secrets": twins}, digest=before.digest, labels={}, owner="", by="alice",
+    )  # fmt: skip
+    await core.parts.journal.commit_others(
+        lambda conn: [("env_twins", [old])], at=core.clock.now(), actor=ALICE.actor
+    )
+    put = core.runtime.set_environment_secret
+    await put(ALICE, "twins", "ONE", TOKEN)
+
+    with pytest.raises(Refused) as raised:
+        await put(ALICE, "twins", "TWO", json.dumps({"X-Key": "fake-0123456789"}))
+
+    assert (raised.value.code, raised.value.details) == ("secret_host_taken", {"slot": "ONE"})
+    assert await put(ALICE, "twins", "ONE", TOKEN) == 2
+    await core.runtime.remove_environment_secret(ALICE, "twins", "ONE")
+    assert await put(ALICE, "twins", "TWO", json.dumps({"X-Key": "fake-0123456789"})) == 1
 
 
 # Forks --------------------------------------------------------------------------------------------

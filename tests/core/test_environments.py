@@ -34,6 +34,7 @@ from studio.core.work.environments.sweeping import Sweeping
 from studio.core.work.opening import Opening
 from studio.core.worker import Worker
 from tests.core.conftest import ALICE, BOB, CHARLIE, Core
+from tests.fakes import tool
 
 DEFINITION = {"kind": "sandbox", "setup": [{"run": "echo made > made.txt"}]}
 
@@ -439,6 +440,39 @@ async def test_a_secret_is_given_to_the_command_that_asks_for_it_and_masked(stud
     assert "[masked: KEY of lab]" in given["output"]
     assert "deploy.key" not in after["output"]
     assert "no secret OTHER" in unknown
+
+
+@pytest.mark.parametrize("kind", ["http", "mcp"])
+async def test_a_secret_of_an_environment_is_no_secret_of_the_studio(
+    studio: Studio, kind: Any
+) -> None:
+    """Of one name: what the environment lends marks its own as used, and nobody else's."""
+    got = list[Any]()
+
+    async def act(arguments: Any, kit: Any) -> Any:
+        got.append(dict(kit.headers))
+
+    made = tool("crm", act)
+    mcp = {"lent": ("CRM",)} if kind == "mcp" else {}
+    origin = dataclasses.replace(made.spec.origin, kind=kind)
+    made.spec = dataclasses.replace(
+        made.spec, origin=origin, destination="GET https://crm.test/api", **mcp
+    )
+    studio.core.offer(made)
+    slots = [{"name": "CRM", "type": "bearer", "binding": "https://crm.test/api"}]
+    id, runtime = await studio.make(secrets=slots), studio.core.runtime
+    await runtime.set_secret(ALICE, "CRM", "the-studios-own-value")
+    await runtime.set_environment_secret(ALICE, id, "CRM", "the-environments-value")
+
+    session_id = await studio.say(id, "call crm {}")
+
+    assert await results(studio.core, session_id) == [None]
+    if kind == "http":
+        assert got == [{"authorization": "Bearer the-environments-value"}]
+    (slot,) = await studio.core.parts.reader.environment_secrets(ALICE, id)
+    assert (slot.used_by, bool(slot.effect_id)) == ("crm", True)
+    (own,) = await studio.core.parts.reader.secrets(ALICE)
+    assert own.used is None
 
 
 # What people ask of disks -------------------------------------------------------------------------

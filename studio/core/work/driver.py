@@ -166,7 +166,8 @@ class Driver:
     async def offered(self, session: Session, manifest: agents_rule.Manifest) -> Offered:
         """The tools the agent is offered now; word of them is left for the pages."""
         await self.opening.fresh()
-        offered = await self.catalog.offered(manifest.data)
+        lends = None if self.environments is None else await self.environments.lends(session)
+        offered = await self.catalog.offered(manifest.data, lends)
         await self._list(session, offered)
         await self._health.note(offered.servers, self.mask)
         if self.environments is None:
