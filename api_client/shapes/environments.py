@@ -91,6 +91,7 @@ class EnvironmentDetail(TypedDict):
     versions: int
     setup: EnvironmentSetup
     sessions: list[Session]
+    policy_labels: dict[str, int]
     seq: int
 
 

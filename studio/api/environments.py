@@ -134,7 +134,7 @@ def _detail(view: EnvironmentView) -> a.EnvironmentDetail:
         a.EnvironmentDetail, view, environment=_row(view.row), definition=dict(view.definition),
         forked_from=a.take(a.ForkedFrom, view.forked_from) if view.forked_from else None,
         setup=a.take(a.EnvironmentSetup, view.setup, runs=tuple(runs)), seq=view.row.seq,
-        sessions=a.take_all(a.Session, view.sessions),
+        sessions=a.take_all(a.Session, view.sessions), policy_labels=dict(view.guarded),
     )  # fmt: skip
 
 

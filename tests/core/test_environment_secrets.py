@@ -136,6 +136,39 @@ async def test_a_second_value_for_a_host_is_refused(core: Core):
     assert await put(ALICE, "twins", "TWO", json.dumps({"X-Key": "fake-0123456789"})) == 1
 
 
+# Labels that the policy asks about ----------------------------------------------------------------
+
+
+async def test_only_an_admin_changes_a_label_that_the_policy_asks_about(core: Core, desk: str):
+    rules = [
+        {"effect": "allow"},
+        {"effect": "deny", "tool": "shell", "environment": ["stage=prod*", "trusted=*"]},
+    ]
+    runtime = core.runtime
+    await runtime.save_policy(ALICE, rules, expect=None)
+    await runtime.label_environment(BOB, "desk", {"team": "y"})
+    await runtime.label_environment(ALICE, "desk", {"team": "y", "stage": "prod"})
+
+    for labels in ({"team": "y"}, {"stage": "test"}, {"stage": "prod", "trusted": "yes"}):
+        with pytest.raises(Denied) as denied:
+            await runtime.label_environment(BOB, "desk", labels)
+        assert denied.value.code == "denied.label_of_policy"
+        assert denied.value.details["rules"] == [2]
+        assert "(rule 2)" in denied.value.message
+        with pytest.raises(Denied):
+            await runtime.fork_environment(BOB, "desk", "copy", labels=labels)
+    with pytest.raises(Denied):
+        await runtime.make_environment(BOB, "mine", manifest="python", labels={"trusted": "yes"})
+
+    await runtime.label_environment(BOB, "desk", {"stage": "prod", "team": "z"})
+    kept_label = await runtime.fork_environment(BOB, "desk", "copy")
+    view = await core.parts.reader.environment(BOB, "desk")
+    assert kept_label.labels["stage"] == "prod"
+    assert view.guarded == {"stage=prod": 2}
+    await runtime.label_environment(ALICE, "desk", {})
+    assert (await core.parts.reader.environment(BOB, "desk")).guarded == {}
+
+
 # Forks --------------------------------------------------------------------------------------------
 
 

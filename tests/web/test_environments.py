@@ -355,6 +355,27 @@ async def test_what_deleting_loses_is_said_first(studio: Studio, ada: Visitor) -
     assert rows(await ada.open("/environments?state=deleted")) == ["desk"]
 
 
+async def test_a_label_of_the_policy_says_so_and_is_an_admins(
+    studio: Studio, ada: Visitor, alice: Visitor
+) -> None:
+    id = await env.make(studio)
+    await studio.runtime.label_environment(env.ADA, id, {"stage": "prod"})
+    version = (await studio.reader.policy(env.ADA)).version
+    rules = [{"effect": "ask", "environment": "stage=prod"}]
+    await studio.runtime.save_policy(env.ADA, rules, expect=version)
+
+    page = await alice.open(f"/environments/{id}")
+    refused = await alice.press(page.form("/labels"), labels="stage=test")
+
+    assert "Only an admin changes it." in page.text
+    assert page.one(id="main").all("a", href="/policy#rule-1")
+    assert refused.status_code == 403
+    assert "The policy asks about stage=prod (rule 1)" in html.read(refused.text).text
+    mine = await ada.open(f"/environments/{id}")
+    assert "Only an admin" not in mine.text
+    assert (await ada.press(mine.form("/labels"), labels="stage=test")).status_code == 303
+
+
 async def test_one_press_starts_it_and_leads_to_its_setup(studio: Studio, alice: Visitor) -> None:
     id = await env.make(studio)
     page = await alice.open(f"/environments/{id}")

@@ -102,6 +102,9 @@ class EnvironmentDetail:
     versions: Annotated[int, "Kept versions that are there."]
     setup: EnvironmentSetup
     sessions: tuple[Session, ...]
+    policy_labels: Annotated[
+        dict[str, JSON], "Labels (key=value) that the policy asks about, each with the rule."
+    ]
     seq: Annotated[int, "Of its newest fact; `after` of the events."]
 
 

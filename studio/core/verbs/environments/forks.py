@@ -13,12 +13,12 @@ import sqlalchemy as sa
 from studio.core.rules import access
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
-from studio.core.rules.environments import forks, names, records
+from studio.core.rules.environments import forks, guards, names, records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.forks import Target
 from studio.core.rules.errors import NotFound, Refused, Unavailable
 from studio.core.sealing import CannotOpen, KeyFile, Place, Sealed
-from studio.core.store import environments, secrets
+from studio.core.store import environments, policies, secrets
 from studio.core.store.journal import Others
 from studio.core.verbs.environments import finding
 from studio.core.verbs.environments.life import check_owner
@@ -80,6 +80,7 @@ class ForkVerbs(Verbs):
         Without `manifest` it has the same definition. `version` is of the source's disk: None for
         the newest, 0 for an empty one. `secrets` are those to copy: each must be set, and declared
         by the target with the same type and binding. Refused while a turn works in the source.
+        Denied to an operator where `labels` differ in one that a rule of the policy asks about.
         """
         access.needs(person, "operator", "fork an environment")
         names.check_name(name)
@@ -94,6 +95,8 @@ class ForkVerbs(Verbs):
         def rule(conn: sa.Connection) -> Others:
             found = finding.environment(conn, source)
             records.guarded(person, found)
+            if checked is not None:
+                guards.check_change(person, policies.current(conn), found.labels, checked)
             planned, target = _plan(conn, found, asked)
             plan[:] = [planned]
             if dry_run:
