@@ -122,6 +122,7 @@ class ForkPlan(TypedDict):
     copied: list[str]
     left: list[str]
     missing: list[str]
+    widened: dict[str, list[str]]
     labels: dict[str, Any]
     owner: str
     changes: list[str]

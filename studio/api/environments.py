@@ -59,9 +59,11 @@ async def fork(ask: Ask[b.SaveQuery, eb.NewFork]) -> Answer:
     body, dry_run = ask.body, ask.query.dryRun
     plan = await ask.runtime.fork_environment(
         ask.person, ask.part("id"), body.name, manifest=body.manifest, version=body.version,
-        secrets=body.secrets or (), labels=body.labels, owner=body.owner, dry_run=dry_run,
+        secrets=body.secrets or (), labels=body.labels, owner=body.owner, wider=body.wider,
+        dry_run=dry_run,
     )  # fmt: skip
-    return Answer(value=a.take(a.ForkPlan, plan), status=200 if dry_run else 201)
+    widened = {name: list(places) for name, places in plan.widened.items()}
+    return Answer(value=a.take(a.ForkPlan, plan, widened=widened), status=200 if dry_run else 201)
 
 
 async def secrets(ask: Ask[b.NoQuery, b.NoBody]) -> a.EnvironmentSecrets:

@@ -81,7 +81,7 @@ def fork(context: Context) -> None:
         plan = studio.environments.fork(
             id_of(studio, given.environment), given.name, manifest=given.manifest,
             version=given.version, secrets=given.secret, labels=_labels(given.label),
-            dry_run=given.dry_run,
+            wider=given.wider or None, dry_run=given.dry_run,
         )  # fmt: skip
     if context.as_json:
         context.terminal.json(plan)
@@ -173,6 +173,8 @@ def _show_fork(context: Context, plan: ForkPlan) -> None:
                         ("Missing", plan["missing"]), ("Changed", plan["changes"])):  # fmt: skip
         if names:
             say(f"{word}: {', '.join(names)}.")
+    for name, places in plan["widened"].items():
+        context.terminal.warn(f"{name} could now reach {', '.join(places)}.")
 
 
 ENVIRONMENT = argument("environment", metavar="ENVIRONMENT", help="its name or id")
@@ -212,6 +214,7 @@ COMMANDS: tuple[Command, ...] = (
             argument("--version", type=int, metavar="N", help="of its disk; 0 is an empty one"),
             argument("--secret", action="append", metavar="NAME", help="to copy; may be repeated"),
             LABEL,
+            argument("--wider", action="store_true", help="secrets may reach more than before"),
             argument("--dry-run", action="store_true", help="only say what it would be"),
         ),
     ),

@@ -183,6 +183,42 @@ async def test_a_fork_is_planned_first_and_makes_nothing(core: Core, desk: str):
     assert [row.name for row in (await core.parts.reader.environments(BOB)).items] == ["desk"]
 
 
+@pytest.mark.parametrize(
+    "changes,places",
+    [
+        ({"network": {"allow": [{"host": "pypi.org"}, {"host": "evil.example.org"}]}},
+         ("evil.example.org:443",)),
+        ({"network": {"allow": [{"host": "pypi.org", "ports": [22, 443]}]}}, ("pypi.org:22",)),
+        ({"network": {"allow": [{"host": "a.b.example.com"}, {"host": "*.x.example.com"}]}}, ()),
+        ({"network": {"allow": [{"host": "example.com"}]}}, ("example.com:443",)),
+        ({"network": None}, ()),
+        ({"isolation": "none"}, ("anything, on a machine that does not keep its network closed",)),
+        ({"kind": "container", "image": "other:1"}, ("programs of the image other:1",)),
+        ({"kind": "remote", "url": "https://boxes.example", "token": {"setting": "T"}},
+         ("the sandbox service https://boxes.example",)),
+    ],
+)  # fmt: skip
+async def test_a_fork_in_which_a_secret_reaches_more_must_be_meant(
+    core: Core, desk: str, changes: dict[str, object], places: tuple[str, ...]
+):
+    runtime, key = core.runtime, "-----BEGIN KEY-----\nfake\n-----END KEY-----\n"
+    await runtime.set_environment_secret(ALICE, "desk", "DEPLOY_KEY", key)
+    await saved(core, PYTHON, **{"name": "wider", **changes})
+    asked = {"manifest": "wider", "secrets": ["CRM_TOKEN", "DEPLOY_KEY"]}
+
+    plan = await runtime.fork_environment(BOB, "desk", "copy", dry_run=True, **asked)
+
+    assert dict(plan.widened) == ({"DEPLOY_KEY": places} if places else {})
+    if places:  # an admin must say it too
+        with pytest.raises(Refused) as refused:
+            await runtime.fork_environment(ALICE, "desk", "copy", **asked)
+        assert refused.value.code == "fork.wider"
+        assert f"DEPLOY_KEY could now reach {places[0]}" in refused.value.message
+    less = await runtime.fork_environment(BOB, "desk", "less", manifest="wider")
+    assert dict(less.widened) == {}
+    assert (await runtime.fork_environment(BOB, "desk", "copy", wider=True, **asked)).id
+
+
 async def test_a_fork_has_its_own_disk_and_the_secrets_that_were_chosen(core: Core, desk: str):
     for letter in "ab":
         await kept(core, desk, letter)

@@ -372,7 +372,7 @@ async def test_a_label_of_the_policy_says_so_and_is_an_admins(
     assert refused.status_code == 403
     assert "The policy asks about stage=prod (rule 1)" in html.read(refused.text).text
     mine = await ada.open(f"/environments/{id}")
-    assert "Only an admin" not in mine.text
+    assert "Only an admin changes" not in mine.text
     assert (await ada.press(mine.form("/labels"), labels="stage=test")).status_code == 303
 
 

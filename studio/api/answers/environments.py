@@ -137,6 +137,9 @@ class ForkPlan:
     copied: tuple[str, ...]
     left: Annotated[tuple[str, ...], "Secrets of the source that do not come along."]
     missing: Annotated[tuple[str, ...], "Secrets that it needs and has not."]
+    widened: Annotated[
+        dict[str, JSON], "Copied secrets that could reach more than at the source: names of places."
+    ]
     labels: dict[str, JSON]
     owner: str
     changes: tuple[str, ...]

@@ -79,6 +79,20 @@ def secrets(
     return Taken(copied=copied, left=left, missing=slots.coverage(declared, copied).missing)
 
 
+def meant(widened: Mapping[str, Sequence[str]], *, wider: bool) -> None:
+    """Refuse a fork in which secrets could reach more than before, unless that is said."""
+    if not widened or wider:
+        return
+    told = "; ".join(
+        f"the secret {name} could now reach {', '.join(places)}" for name, places in widened.items()
+    )
+    raise Refused(
+        f"In this fork {told}. Say that this is meant, or do not copy "
+        f"{'it' if len(widened) == 1 else 'them'}.",
+        code="fork.wider", details={"widened": {name: list(found) for name, found in widened.items()}},
+    )  # fmt: skip
+
+
 def changes(source: Environment, target: Target) -> tuple[str, ...]:
     """What differs between the definitions, in lines."""
     return tuple(manifest.diff(source.definition, target.definition))
