@@ -28,6 +28,7 @@ from studio.core.store import environments, operations
 from studio.core.store import facts as journals
 from studio.core.store.operations import Operation
 from studio.core.tools.values import Values
+from studio.core.work.environments import tries
 from studio.core.work.environments.opens import Opens
 from studio.core.work.environments.places import Places
 from studio.core.work.environments.sweeping import Sweeping
@@ -601,6 +602,44 @@ async def test_an_archive_takes_the_place_of_the_disk(studio: Studio, tmp_path: 
     assert (studio.disk(id) / "brought/here.txt").read_text() == "hello"
     assert not (studio.disk(id) / "made.txt").exists()
     assert (await studio.kept(id))[-1].reason == "import"
+
+
+async def test_nothing_is_imported_that_the_disk_may_not_hold(studio: Studio) -> None:
+    id = await studio.make(limits={"disk_mib": 16})
+    await studio.say(id, shell("true"))
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as tar:
+        info = tarfile.TarInfo("large")
+        info.size = 17 * 1024**2
+        tar.addfile(info, io.BytesIO(bytes(info.size)))
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data.getvalue()
+
+    done = await studio.done(
+        await studio.core.runtime.import_disk(BOB, id, name="b.tar.gz", chunks=chunks())
+    )
+
+    assert (done.state, done.code) == ("failed", "disk.too_large")
+    assert "disk_mib" in done.message
+    assert [path.name for path in studio.disk(id).iterdir()] == ["made.txt"]
+
+
+async def test_many_refused_tries_of_one_command_are_counted(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tries, "MOST_OF_A_HOST", 3)
+    id = await studio.make(network={"allow": [{"host": "allowed.test"}]})
+    line = "for n in 1 2 3 4 5 6 7 8; do curl -s http://other.test/; done; true"
+
+    await studio.say(id, shell(line))
+
+    told = await studio.tried(id, 4)
+    assert [one.tries for one in told] == [1, 1, 1, 5]
+    assert "5 more tries by this command" in told[3].reason
+    rows = (await studio.core.parts.reader.egress(BOB, id)).items
+    assert [row.host for row in rows] == ["other.test"] * 4
+    assert rows[0].reason == told[3].reason
 
 
 async def test_a_fork_begins_with_a_version_and_runs_no_setup(studio: Studio) -> None:

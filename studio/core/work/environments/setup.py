@@ -132,7 +132,10 @@ async def _commands(
             line=given["run"], cwd=given.get("cwd", "."), seconds=float(given["timeout"]),
             variables=dict(definition.get("variables", {})), egress=f"{attempt}-{number}",
         )  # fmt: skip
-        ran = await place.sandbox.shell(command)
+        try:
+            ran = await place.sandbox.shell(command)
+        finally:
+            places.over(place, command.egress)
         runs.append(_run(given["run"], ran, places.opening.values.mask))
         if ran.exit != 0 or ran.ended is not None:
             return number
