@@ -27,14 +27,15 @@ from studio.core.sandboxes.opening import Opener
 from studio.core.store import environments, operations
 from studio.core.store import facts as journals
 from studio.core.store.operations import Operation
+from studio.core.tools.disk import specs
 from studio.core.tools.values import Values
-from studio.core.work.environments import tries
+from studio.core.work.environments import setup, tries
 from studio.core.work.environments.opens import Opens
 from studio.core.work.environments.places import Places
 from studio.core.work.environments.sweeping import Sweeping
 from studio.core.work.opening import Opening
 from studio.core.worker import Worker
-from tests.core.conftest import ALICE, BOB, CHARLIE, Core
+from tests.core.conftest import AGENT, ALICE, BOB, CHARLIE, Core
 from tests.fakes import tool
 
 DEFINITION = {"kind": "sandbox", "setup": [{"run": "echo made > made.txt"}]}
@@ -360,6 +361,48 @@ async def test_what_lies_in_outputs_becomes_artifacts_in_versions(studio: Studio
         if isinstance(fact.event, e.ArtifactSaved)
     ]  # fmt: skip
     assert saved == [("a/x.csv", 1), ("b/x.csv", 1), ("a/x.csv", 2)]
+
+
+async def test_the_total_time_of_a_turn_ends_a_setup(studio: Studio) -> None:
+    id = await studio.make(setup=[{"run": "touch began; sleep 60", "timeout": 100}])
+    agent = {**AGENT, "name": "brief", "limits": {"total_seconds": 3}}
+    await studio.core.runtime.save_agent(ALICE, agent)
+    started = await studio.core.runtime.start_session(
+        BOB, agent="brief", message=shell("true"), environment=id
+    )
+    session = await studio.core.over(started.session_id)
+
+    assert session.turn is not None
+    assert session.turn.status == "failed"
+    assert "limit.reached" in await studio.core.types(started.session_id)
+    async with asyncio.timeout(20), studio.core.parts.feed.subscribe() as growth:
+        while (await studio.find(id)).setup != "failed":
+            await growth.get()
+    (ended,) = [f for f in await studio.facts(id) if isinstance(f, e.SetupFinished)]
+    assert (ended.ok, ended.problem) == (False, setup.CUT_SHORT)
+
+
+async def test_waiting_for_a_disk_is_no_time_of_the_call(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(specs, "MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr(specs, "LONGEST_COMMAND_SECONDS", 0.5)
+    id = await studio.make()
+    await studio.say(id, shell("true"))
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    async with studio.worker_.places.locks.alone(id, within=None):
+        session_id = await studio.core.start(shell("echo ran"), environment=id)
+        async with asyncio.timeout(20), studio.core.parts.feed.subscribe() as growth:
+            while "call.started" not in await studio.core.types(session_id):
+                await growth.get()
+        with pytest.raises(TimeoutError):  # it waits, for longer than a call may take
+            async with asyncio.timeout(2.0):
+                await studio.core.over(session_id)
+    await studio.core.over(session_id)
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"] == "ran\n"
 
 
 # The network --------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ class ToolSpec:
     `idempotentHint`). `hash` is SHA-256 of the definition, so a changed tool is another tool.
     `destination` is where the call goes, in words a person can check (method and URL template,
     command line of the server). `on_uncertain` says who is asked when the outcome is unknown.
+    A call may take `timeout` seconds; of a tool that `waits` they begin when it says (`Kit.begins`).
     `secrets` names those of the studio that go out with a call, or that its server was started
     with, `lent` those of the session's environment.
     """
@@ -37,6 +38,7 @@ class ToolSpec:
     terminal: bool = False
     on_uncertain: Literal["ask", "tell"] = "ask"
     timeout: float = 30.0
+    waits: bool = False
     secrets: tuple[str, ...] = ()
     lent: tuple[str, ...] = ()
 
@@ -48,7 +50,8 @@ class Kit:
     `key` is the idempotency key (64 hex), `deadline` a monotonic time in seconds, `progress` takes
     (done, total or None, words) and may be called at any time. `held` says that the call waited for
     a person since the tool was shown, perhaps for long. `headers` (lower case) go along with an
-    HTTP request: secrets of the session's environment.
+    HTTP request: secrets of the session's environment. `begins` is called by a tool that waits for
+    its turn, when that has come: the seconds of the call count from then.
     """
 
     key: str
@@ -59,6 +62,7 @@ class Kit:
     progress: Callable[[float, float | None, str], None] = field(default=lambda a, b, c: None)
     held: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    begins: Callable[[], None] = field(default=lambda: None)
 
 
 @dataclass(frozen=True, kw_only=True)

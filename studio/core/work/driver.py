@@ -73,7 +73,7 @@ class Driver:
             following = turn.advance(session, now, frozenset(hold.running))
             if following.events:
                 fault("expiry.before_commit")
-                session = (await self.commit(hold, self._following(hold))).session
+                session = (await self.commit(hold, self.following(hold))).session
             elif following.ask is not None:
                 session = await self._asking.ask(hold, session, following.ask)
             elif following.sends:
@@ -90,7 +90,7 @@ class Driver:
                 else:
                     return
 
-    def _following(self, hold: Hold) -> Rule:
+    def following(self, hold: Hold) -> Rule:
         """The rule that says what is to be recorded now."""
         running = frozenset(hold.running)
         return lambda session: turn.advance(session, self.clock.now(), running).events

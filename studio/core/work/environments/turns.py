@@ -204,6 +204,7 @@ class AtWork:
         turn = e.TurnRef(session_id=kit.session_id, turn_id=ids.turn_of(kit.effect_id))
         try:
             async with self._places.at_work(self._id, kit.effect_id, turn):
+                kit.begins()
                 await _note(self._places, self._id, self.bound(arguments), kit)
                 return await self._tool.call(arguments, kit)
         except Locked:
