@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from studio.core.clock import Clock
 from studio.core.disks.disks import Disks
 from studio.core.disks.limits import Limits
+from studio.core.faults import fault
 from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
@@ -217,7 +218,9 @@ class Places:
             opened = await self._opens(environment, folder, lambda tried: None)
             place = Place(id=environment.id, name=environment.name, opened=opened, folder=folder)
         if place.sandbox.kind != "none":
+            fault("environment.before_destroy")
             await place.sandbox.reset()
+            fault("environment.mid_destroy")
             await place.sandbox.stop()
 
     async def run(self) -> None:
