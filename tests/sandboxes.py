@@ -514,9 +514,7 @@ async def _live(folder: Path) -> AsyncIterator[Sandbox]:
     folder.chmod(0o755)  # so that the container's user comes to the disk
     identity = f"env_{folder.name}"
     image = Image(name=os.environ["STUDIO_TEST_IMAGE"])
-    yield Container(
-        folder / "disk", identity=identity, image=image, cli=cli, limits=LIMITS, free=0
-    )
+    yield Container(folder / "disk", identity=identity, image=image, cli=cli, limits=LIMITS, free=0)
 
 
 if os.environ.get("STUDIO_TEST_IMAGE"):

@@ -95,9 +95,9 @@ async def disk(room: Room) -> None:
 async def unlinked(room: Room) -> None:
     began = time.monotonic()
     line = (
-        f"{PYTHON} -c \"import os, time\nheld = []\nfor n in range(200):\n"
+        f'{PYTHON} -c "import os, time\nheld = []\nfor n in range(200):\n'
         " f = open(str(n), 'wb', 0); os.unlink(str(n)); held.append(f); f.write(bytes(1 << 20))\n"
-        "time.sleep(30)\""
+        'time.sleep(30)"'
     )
     ran = await room.run(line)
     assert ran.ended == "disk", ran

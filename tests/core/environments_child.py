@@ -86,7 +86,7 @@ async def _play(built: app.Parts, worker: Worker, act: str) -> dict[str, Any]:
 
 
 async def _made(built: app.Parts) -> str:
-    """The environment; of one that was deleted the name is free, and it is the same all the same."""
+    """The environment, also when it was deleted since; its name is free then."""
     runtime = built.runtime
     for found in (await built.reader.environments(ADMIN, state="deleted")).items:
         return found.id

@@ -136,7 +136,9 @@ async def test_two_workers_keep_the_order_of_each_session_and_do_nothing_twice(
     assert {turn.status for turn in turns if turn is not None} == {"completed"}
     assert sorted(lines) == sorted(f"{n}.{k}" for n in range(SESSIONS) for k in range(ROUNDS))
     for n in range(SESSIONS):
-        assert [one for one in lines if one.startswith(f"{n}.")] == [f"{n}.{k}" for k in range(ROUNDS)]
+        assert [one for one in lines if one.startswith(f"{n}.")] == [
+            f"{n}.{k}" for k in range(ROUNDS)
+        ]
     assert back.state == "done", back.message
     assert sorted(path.name for path in disk.iterdir()) == ["later-0", "later-1"]
     told = await facts(built, id)

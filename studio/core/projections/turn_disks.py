@@ -17,7 +17,7 @@ v, w = tables.disk_versions.c, tables.disk_versions.alias("w").c
 
 @dataclass(frozen=True, kw_only=True)
 class TurnDisk:
-    """The version that a turn made: with so many files, of which `added` bytes were new to the store.
+    """The version that a turn made, with its files; `added` bytes were new to the disk store.
 
     `before` is the newest earlier version that is still there, None when there is none.
     """

@@ -1,4 +1,4 @@
-"""Connections that carry a secret of an environment: that environment's alone, few, and short-lived.
+"""Connections that carry a secret of an environment: that environment's alone, and few.
 
 They are known by the keys of the catalog. One is over when its environment lends something else,
 when there are too many, or, as all are, when nobody has used it for long.

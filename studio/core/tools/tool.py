@@ -20,9 +20,9 @@ class ToolSpec:
     `idempotentHint`). `hash` is SHA-256 of the definition, so a changed tool is another tool.
     `destination` is where the call goes, in words a person can check (method and URL template,
     command line of the server). `on_uncertain` says who is asked when the outcome is unknown.
-    A call may take `timeout` seconds; of a tool that `waits` they begin when it says (`Kit.begins`).
-    `secrets` names those of the studio that go out with a call, or that its server was started
-    with, `lent` those of the session's environment.
+    A call may take `timeout` seconds; of a tool that `waits` they begin when it says so
+    (`Kit.begins`). `secrets` names those of the studio that go out with a call, or that its server
+    was started with, `lent` those of the session's environment.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Secrets of an environment reach MCP servers over HTTP, by connections of that environment alone."""
+"""Secrets of an environment reach MCP servers over HTTP, by connections of its own."""
 
 import time
 from collections.abc import AsyncIterator, Iterator

@@ -86,10 +86,11 @@ def meant(widened: Mapping[str, Sequence[str]], *, wider: bool) -> None:
     told = "; ".join(
         f"the secret {name} could now reach {', '.join(places)}" for name, places in widened.items()
     )
+    places_of = {name: list(places) for name, places in widened.items()}
     raise Refused(
         f"In this fork {told}. Say that this is meant, or do not copy "
         f"{'it' if len(widened) == 1 else 'them'}.",
-        code="fork.wider", details={"widened": {name: list(found) for name, found in widened.items()}},
+        code="fork.wider", details={"widened": places_of},
     )  # fmt: skip
 
 

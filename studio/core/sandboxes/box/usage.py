@@ -102,9 +102,7 @@ class Watch:
             before, self._room = self._room[0], _room(self._root)
             lost = before - self._room[0]
             began = time.monotonic()
-            self._last = await whole(
-                _with_held, self._root, self._limits.entries, self._last, lost
-            )
+            self._last = await whole(_with_held, self._root, self._limits.entries, self._last, lost)
             self._looked = time.monotonic()
             self.period = max(SHORTEST, SHARE * (self._looked - began))
             return self._last

@@ -84,7 +84,8 @@ class ForkVerbs(Verbs):
         the newest, 0 for an empty one. `secrets` are those to copy: each must be set, and declared
         by the target with the same type and binding. Refused while a turn works in the source.
         Refused (`fork.wider`) where a copied secret could reach more than at the source, unless
-        `wider` says that this is meant. Denied to an operator where `labels` differ in one that a rule of the policy asks about.
+        `wider` says that this is meant. Denied to an operator where `labels` differ in one that a
+        rule of the policy asks about.
         """
         access.needs(person, "operator", "fork an environment")
         names.check_name(name)

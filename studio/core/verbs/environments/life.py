@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from studio.core.rules import access
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
-from studio.core.rules.environments import manifest as manifests
 from studio.core.rules.environments import guards, names, records
+from studio.core.rules.environments import manifest as manifests
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.manifest import Manifest
 from studio.core.rules.errors import Denied, Invalid

@@ -17,7 +17,6 @@ from studio.core.sandboxes.gate import whole
 from studio.core.store import environments
 from studio.core.work.environments.places import Place, Places, owner_of
 
-
 BOUND = "what this environment's disk may hold (disk_mib). Take less, or fork it with more"
 
 

@@ -81,7 +81,10 @@ def test_values_that_do_not(slot, value, error):
     ],
 )
 def test_a_second_secret_for_a_host_is_refused_by_its_name(one, other):
-    both = [Slot(name="A", type="bearer", binding=one), Slot(name="B", type="headers", binding=other)]
+    both = [
+        Slot(name="A", type="bearer", binding=one),
+        Slot(name="B", type="headers", binding=other),
+    ]
 
     with pytest.raises(Refused) as refused:
         slots.one_for_a_host(both, "A", ["A", "B"])
@@ -102,7 +105,10 @@ def test_a_second_secret_for_a_host_is_refused_by_its_name(one, other):
     ],
 )
 def test_other_hosts_have_secrets_of_their_own(one, other):
-    both = [Slot(name="A", type="bearer", binding=one), Slot(name="B", type="bearer", binding=other)]
+    both = [
+        Slot(name="A", type="bearer", binding=one),
+        Slot(name="B", type="bearer", binding=other),
+    ]
 
     slots.one_for_a_host(both, "A", ["A", "B"])
 
