@@ -35,6 +35,11 @@ def reset(environment: str) -> Call[OperationAsked]:
     return Call(method="POST", path=f"{_path(environment)}/reset")
 
 
+def start(environment: str) -> Call[OperationAsked]:
+    """Set an environment up and start it, before a turn needs it."""
+    return Call(method="POST", path=f"{_path(environment)}/start")
+
+
 def stop(environment: str) -> Call[OperationAsked]:
     """End whatever runs in an environment."""
     return Call(method="POST", path=f"{_path(environment)}/stop")

@@ -61,12 +61,15 @@ def give(environment: str, owner: str) -> Call[None]:
 def fork(
     environment: str, name: str, *, manifest: str | None = None, version: int | None = None,
     secrets: Sequence[str] | None = None, labels: Mapping[str, str] | None = None,
-    owner: str | None = None, dry_run: bool = False,
+    owner: str | None = None, wider: bool | None = None, dry_run: bool = False,
 ) -> Call[ForkPlan]:  # fmt: skip
-    """Fork an environment, or plan to. `version` is of its disk, 0 for an empty one."""
+    """Fork an environment, or plan to. `version` is of its disk, 0 for an empty one.
+
+    `wider` says that copied secrets may reach more than at the source (`widened` of the plan).
+    """
     body = _given(
         name=name, manifest=manifest, version=version, labels=labels, owner=owner,
-        secrets=None if secrets is None else list(secrets),
+        secrets=None if secrets is None else list(secrets), wider=wider,
     )  # fmt: skip
     query = texts({"dryRun": dry_run or None})
     return Call(method="POST", path=f"{_path(environment)}/forks", body=body, query=query)

@@ -72,6 +72,10 @@ class Disks(Resource):
         """Empty the disk, after keeping it."""
         return self._do(disks.reset(environment), wait=wait, seconds=seconds)
 
+    def start(self, environment: str, *, wait: bool = True, seconds: float = SECONDS) -> Operation:
+        """Set an environment up and start it; OperationFailed when its setup fails."""
+        return self._do(disks.start(environment), wait=wait, seconds=seconds)
+
     def stop(self, environment: str, *, wait: bool = True, seconds: float = SECONDS) -> Operation:
         """End whatever runs in an environment."""
         return self._do(disks.stop(environment), wait=wait, seconds=seconds)
@@ -127,6 +131,12 @@ class AsyncDisks(AsyncResource):
     ) -> Operation:
         """Empty the disk, after keeping it."""
         return await self._do(disks.reset(environment), wait=wait, seconds=seconds)
+
+    async def start(
+        self, environment: str, *, wait: bool = True, seconds: float = SECONDS
+    ) -> Operation:
+        """Set an environment up and start it; OperationFailed when its setup fails."""
+        return await self._do(disks.start(environment), wait=wait, seconds=seconds)
 
     async def stop(
         self, environment: str, *, wait: bool = True, seconds: float = SECONDS

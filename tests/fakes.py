@@ -9,7 +9,7 @@ from studio.core.clock import Clock
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
 from studio.core.tools import platform
-from studio.core.tools.tool import Gap, Kit, Offered, Result, Tool, ToolSpec
+from studio.core.tools.tool import Gap, Kit, Lends, Offered, Result, Tool, ToolSpec
 
 OPEN: Mapping[str, Any] = {"type": "object"}
 Act = Callable[[Any, Kit], Awaitable[Any]]
@@ -58,7 +58,7 @@ class FakeCatalog:
     async def prepare(self) -> None:
         """Nothing needs it."""
 
-    async def offered(self, manifest: Mapping[str, Any]) -> Offered:
+    async def offered(self, manifest: Mapping[str, Any], lends: Lends | None = None) -> Offered:
         """These tools now."""
         return Offered(tools={**platform.TOOLS, **self.tools}, gaps=self.gaps)
 

@@ -1,10 +1,12 @@
 """The contract of environments as cases, and every kind held to all of them.
 
 `python -m tests.sandboxes` prints the table, kind by case: pass, or the difference that is stated.
+With STUDIO_TEST_IMAGE, the name of an image that is here, docker or podman is played live as well.
 """
 
 import asyncio
 import contextlib
+import os
 import shutil
 import socket
 import sys
@@ -18,7 +20,7 @@ from studio.core.network.resolver import Rules
 from studio.core.sandboxes.box.launching import Launcher
 from studio.core.sandboxes.box.probe import probe
 from studio.core.sandboxes.container import Container, Image
-from studio.core.sandboxes.containers.cli import Cli
+from studio.core.sandboxes.containers.cli import Cli, answering
 from studio.core.sandboxes.contract import Command, Limits, Ran, Sandbox, SandboxError
 from studio.core.sandboxes.none import NoSandbox
 from studio.core.sandboxes.remote import RemoteSandbox
@@ -503,6 +505,20 @@ async def _container(folder: Path) -> AsyncIterator[Sandbox]:
     cli = Cli(str(container_cli.program(folder)), "docker")
     image = Image(name=container_cli.IMAGE)
     yield Container(folder / "disk", identity="env_1", image=image, cli=cli, limits=LIMITS, free=0)
+
+
+@contextlib.asynccontextmanager
+async def _live(folder: Path) -> AsyncIterator[Sandbox]:
+    cli = await answering()
+    assert cli is not None, "STUDIO_TEST_IMAGE is set, so docker or podman answers here"
+    folder.chmod(0o755)  # so that the container's user comes to the disk
+    identity = f"env_{folder.name}"
+    image = Image(name=os.environ["STUDIO_TEST_IMAGE"])
+    yield Container(folder / "disk", identity=identity, image=image, cli=cli, limits=LIMITS, free=0)
+
+
+if os.environ.get("STUDIO_TEST_IMAGE"):
+    KINDS["live"] = _live
 
 
 @kind

@@ -91,6 +91,7 @@ class EnvironmentDetail(TypedDict):
     versions: int
     setup: EnvironmentSetup
     sessions: list[Session]
+    policy_labels: dict[str, int]
     seq: int
 
 
@@ -121,6 +122,7 @@ class ForkPlan(TypedDict):
     copied: list[str]
     left: list[str]
     missing: list[str]
+    widened: dict[str, list[str]]
     labels: dict[str, Any]
     owner: str
     changes: list[str]

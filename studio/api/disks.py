@@ -39,6 +39,11 @@ async def reset(ask: Ask[b.NoQuery, b.NoBody]) -> Answer:
     return _asked(await ask.runtime.reset_environment(ask.person, ask.part("id")))
 
 
+async def start(ask: Ask[b.NoQuery, b.NoBody]) -> Answer:
+    """Have it ready before a turn needs it."""
+    return _asked(await ask.runtime.start_environment(ask.person, ask.part("id")))
+
+
 async def stop(ask: Ask[b.NoQuery, b.NoBody]) -> Answer:
     """End whatever runs in it."""
     return _asked(await ask.runtime.stop_environment(ask.person, ask.part("id")))
@@ -177,6 +182,11 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="reset_environment", method="POST", path=f"{ENVIRONMENT}/reset", call=reset,
         errors=(409,), **CHANGES, says="Empty the disk, after keeping it.",
+    ),
+    Endpoint(
+        name="start_environment", method="POST", path=f"{ENVIRONMENT}/start", call=start,
+        errors=(409,), **CHANGES,
+        says="Set an environment up and start it, before a turn needs it.",
     ),
     Endpoint(
         name="stop_environment", method="POST", path=f"{ENVIRONMENT}/stop", call=stop,

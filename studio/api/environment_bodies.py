@@ -66,6 +66,7 @@ class NewFork:
     ) = None
     labels: Annotated[Labels, "Without it those of the source."] | None = None
     owner: Short | None = None
+    wider: Annotated[bool, "Copied secrets may reach more than at the source."] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,9 +59,11 @@ async def fork(ask: Ask[b.SaveQuery, eb.NewFork]) -> Answer:
     body, dry_run = ask.body, ask.query.dryRun
     plan = await ask.runtime.fork_environment(
         ask.person, ask.part("id"), body.name, manifest=body.manifest, version=body.version,
-        secrets=body.secrets or (), labels=body.labels, owner=body.owner, dry_run=dry_run,
+        secrets=body.secrets or (), labels=body.labels, owner=body.owner, wider=body.wider,
+        dry_run=dry_run,
     )  # fmt: skip
-    return Answer(value=a.take(a.ForkPlan, plan), status=200 if dry_run else 201)
+    widened = {name: list(places) for name, places in plan.widened.items()}
+    return Answer(value=a.take(a.ForkPlan, plan, widened=widened), status=200 if dry_run else 201)
 
 
 async def secrets(ask: Ask[b.NoQuery, b.NoBody]) -> a.EnvironmentSecrets:
@@ -134,7 +136,7 @@ def _detail(view: EnvironmentView) -> a.EnvironmentDetail:
         a.EnvironmentDetail, view, environment=_row(view.row), definition=dict(view.definition),
         forked_from=a.take(a.ForkedFrom, view.forked_from) if view.forked_from else None,
         setup=a.take(a.EnvironmentSetup, view.setup, runs=tuple(runs)), seq=view.row.seq,
-        sessions=a.take_all(a.Session, view.sessions),
+        sessions=a.take_all(a.Session, view.sessions), policy_labels=dict(view.guarded),
     )  # fmt: skip
 
 

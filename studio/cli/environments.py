@@ -81,12 +81,23 @@ def fork(context: Context) -> None:
         plan = studio.environments.fork(
             id_of(studio, given.environment), given.name, manifest=given.manifest,
             version=given.version, secrets=given.secret, labels=_labels(given.label),
-            dry_run=given.dry_run,
+            wider=given.wider or None, dry_run=given.dry_run,
         )  # fmt: skip
     if context.as_json:
         context.terminal.json(plan)
     else:
         _show_fork(context, plan)
+
+
+def start(context: Context) -> None:
+    """Set an environment up and start it, before a turn needs it."""
+    given = context.given
+    with context.client() as studio:
+        done = studio.disks.start(id_of(studio, given.environment))
+    if context.as_json:
+        context.terminal.json(done)
+    else:
+        context.terminal.say(f"{given.environment} is set up and running.")
 
 
 def delete(context: Context) -> None:
@@ -162,6 +173,8 @@ def _show_fork(context: Context, plan: ForkPlan) -> None:
                         ("Missing", plan["missing"]), ("Changed", plan["changes"])):  # fmt: skip
         if names:
             say(f"{word}: {', '.join(names)}.")
+    for name, places in plan["widened"].items():
+        context.terminal.warn(f"{name} could now reach {', '.join(places)}.")
 
 
 ENVIRONMENT = argument("environment", metavar="ENVIRONMENT", help="its name or id")
@@ -201,8 +214,13 @@ COMMANDS: tuple[Command, ...] = (
             argument("--version", type=int, metavar="N", help="of its disk; 0 is an empty one"),
             argument("--secret", action="append", metavar="NAME", help="to copy; may be repeated"),
             LABEL,
+            argument("--wider", action="store_true", help="secrets may reach more than before"),
             argument("--dry-run", action="store_true", help="only say what it would be"),
         ),
+    ),
+    Command(
+        group="environments", name="start", says="set an environment up and start it",
+        example="studio environments start team/desk", run=start, arguments=(ENVIRONMENT,),
     ),
     Command(
         group="environments", name="delete", says="delete an environment with disk and secrets",

@@ -105,6 +105,7 @@ routes = [
     _post("/environments/{environment}/secrets/{name}/removal", slots.remove),
     _get("/environments/{environment}/fork", fork.new),
     _post("/environments/{environment}/fork", fork.make),
+    _post("/environments/{environment}/start", change.start),
     _get("/environments/{environment}/stop", ending.ask_stop),
     _post("/environments/{environment}/stop", ending.stop),
     _get("/environments/{environment}/reset", ending.ask_reset),

@@ -3,7 +3,7 @@
 Each filter gives (state, label): the first is a word of the style sheet, the second is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from studio.core.reader import CallRow, Line, OperationRow, WaitRow
@@ -72,15 +72,15 @@ SETUPS: dict[str, State] = {
 }
 ACTS: dict[str, str] = {
     "keep": "keep a version", "restore": "restore version", "reset": "reset the disk",
-    "stop": "stop it", "import": "import an archive",
+    "start": "start it", "stop": "stop it", "import": "import an archive",
 }  # fmt: skip
 DOING: dict[str, str] = {
     "keep": "keeping a version", "restore": "restoring version", "reset": "resetting the disk",
-    "stop": "stopping", "import": "importing an archive",
+    "start": "starting", "stop": "stopping", "import": "importing an archive",
 }  # fmt: skip
 DONE: dict[str, str] = {
     "keep": "kept a version", "restore": "restored version", "reset": "reset the disk",
-    "stop": "stopped", "import": "imported an archive",
+    "start": "started", "stop": "stopped", "import": "imported an archive",
 }  # fmt: skip
 OPERATIONS = {"waiting": "queued", "running": "running", "done": "completed", "failed": "failed"}
 SHOWN_CHARACTERS = 6_000
@@ -122,6 +122,25 @@ def operation_state(operation: OperationRow) -> State:
     number = f" {operation.source}" if operation.act == "restore" else ""
     what = f"{told}{number}" + (f" {operation.archive_name}" if operation.archive_name else "")
     return OPERATIONS.get(operation.state, "queued"), what
+
+
+def fact_brief(payload: Mapping[str, Any]) -> str:
+    """What tells a fact of an environment from others of its kind, in a few words."""
+    match payload:
+        case {"host": str(host), "port": port, "outcome": outcome}:
+            more = payload.get("tries", 1)
+            return f"{host or 'many hosts'}:{port} {outcome}" + (f", {more:,} tries" * (more > 1))
+        case {"version": int(version), "reason": str(reason)} if reason:
+            return f"version {version}, {reason}"
+        case {"source": int(source), "version": version}:
+            return f"version {source} as {version}"
+        case {"act": str(act)}:
+            return act
+        case {"ok": bool(ok)}:
+            return payload.get("message") or payload.get("problem") or ("done" if ok else "failed")
+        case {"labels": dict(labels)} if "name" not in payload:
+            return ", ".join(f"{key}={value}" for key, value in labels.items()) or "none"
+    return str(payload.get("name") or payload.get("reason") or payload.get("isolation") or "")
 
 
 def line_words(line: Line) -> str:
@@ -223,6 +242,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "wait_state": wait_state,
     "environment_state": environment_state,
     "try_state": try_state,
+    "fact_brief": fact_brief,
     "setup_state": setup_state,
     "operation_state": operation_state,
     "line_words": line_words,

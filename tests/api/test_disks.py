@@ -195,6 +195,17 @@ async def test_a_hostile_archive_fails_with_words_and_changes_nothing(
     assert sorted(path.name for path in lab.disk(id).iterdir()) == ["made.txt", "turn"]
 
 
+async def test_an_environment_is_started_before_its_first_turn(studio: Studio, lab: Lab) -> None:
+    bob = studio.client("bob")
+    id = await lab.make()
+
+    done = await bob.disks.start(id)
+
+    assert (done["act"], done["state"]) == ("start", "done")
+    assert (await bob.environments.show(id))["environment"]["state"] == "running"
+    assert (lab.disk(id) / "made.txt").exists()
+
+
 async def test_who_waits_no_longer_is_told_that_it_goes_on(studio: Studio, lab: Lab) -> None:
     id = await lab.make()
     with pytest.raises(api_client.NotDone, match="goes on"):

@@ -50,6 +50,14 @@ def test_a_disk_is_put_back_and_kept(studio: Live, desk: str) -> None:
     assert (wrong.returncode, wrong.stdout) == (1, "")
 
 
+def test_an_environment_is_started(studio: Live, desk: str) -> None:
+    started = studio.run("environments", "start", desk)
+    again = studio.run("environments", "start", desk, "--json")
+
+    assert started.stdout == f"{desk} is set up and running.\n"
+    assert (json.loads(again.stdout)["act"], json.loads(again.stdout)["state"]) == ("start", "done")
+
+
 def test_a_version_and_a_file_are_taken_away(studio: Live, desk: str, tmp_path: Path) -> None:
     place = tmp_path / "out.zip"
 

@@ -3,7 +3,7 @@
 import os
 import time
 
-from tests.confinement.room import LIMITS, Room, alive, case
+from tests.confinement.room import LIMITS, PYTHON, Room, alive, case
 
 BOTH = "bubblewrap landlock"
 ANY = "bubblewrap landlock none"
@@ -87,6 +87,20 @@ async def disk(room: Room) -> None:
     assert ran.ended == "disk", ran
     assert sum(file.stat().st_blocks * 512 for file in room.disk.iterdir()) < 4 * LIMITS.disk
     await room.said("rm f*")
+    assert list(room.disk.iterdir()) == []
+    await works_again(room, began)
+
+
+@case("more than the disk may hold, deleted and held open", where=ANY)
+async def unlinked(room: Room) -> None:
+    began = time.monotonic()
+    line = (
+        f'{PYTHON} -c "import os, time\nheld = []\nfor n in range(200):\n'
+        " f = open(str(n), 'wb', 0); os.unlink(str(n)); held.append(f); f.write(bytes(1 << 20))\n"
+        'time.sleep(30)"'
+    )
+    ran = await room.run(line)
+    assert ran.ended == "disk", ran
     assert list(room.disk.iterdir()) == []
     await works_again(room, began)
 

@@ -20,13 +20,17 @@ from studio.core.rules.session import Session
 from studio.core.store import environments, operations
 from studio.core.store import facts as journals
 from studio.core.store.operations import Operation
+from studio.core.work.environments.sweeping import Sweeping
+from studio.core.worker import Worker
 from studio.settings import Settings
+from tests.core.packages import zips
 
 ADMIN = Person(id="tests", role="admin", via="key")
 AGENT = {
     "name": "helper", "instructions": "Help.",
     "model": {"provider": "scripted", "name": "scripted"},
 }  # fmt: skip
+SKILL = {"SKILL.md": zips.SKILL.encode(), "more.md": b"More.\n"}
 DEFINITION = {"setup": [{"run": "echo made >> setup.txt"}]}
 RUNS = 'call shell {"command": "echo ran >> ran.txt"}'
 
@@ -39,23 +43,30 @@ async def main(folder: Path, url: str, act: str) -> None:
         worker = app.worker(built)
         working = group.create_task(worker.run())
         try:
-            print(json.dumps(await _play(built, act)), flush=True)  # noqa: T201
+            print(json.dumps(await _play(built, worker, act)), flush=True)  # noqa: T201
         finally:
             working.cancel()
     await worker.close()
 
 
-async def _play(built: app.Parts, act: str) -> dict[str, Any]:
+async def _play(built: app.Parts, worker: Worker, act: str) -> dict[str, Any]:
     runtime = built.runtime
-    await runtime.save_agent(ADMIN, AGENT)
+    skill = (await runtime.save_skill(ADMIN, zips.packed(SKILL))).reference
+    skills = {"skills": [skill]} if act == "skill" else {}
+    await runtime.save_agent(ADMIN, {**AGENT, **skills})
     await runtime.save_policy(ADMIN, [{"effect": "allow"}], expect=None)
-    id = (await runtime.make_environment(ADMIN, "lab", definition=DEFINITION)).id
+    id = await _made(built)
     done = await runtime.start_session(
         ADMIN, agent="helper", message=RUNS, environment=id, key="first"
     )
     session = await _over(built, done.session_id)
+    if act == "skill":
+        assert session.turn is not None
+        return {"id": id, "skill": skill, "turn": session.turn.status}
     if act == "fork":
         return await _fork(built, id)
+    if act == "delete":
+        return await _delete(built, worker, id)
     if not await built.db.read(lambda conn: operations.newest(conn, id)):
         await _ask(built, id, act)
     ended = await _ended(built, id)
@@ -72,6 +83,27 @@ async def _play(built: app.Parts, act: str) -> dict[str, Any]:
         "turn": session.turn.status,
         "calls": [call.state for call in session.turn.calls.values()],
     }  # fmt: skip
+
+
+async def _made(built: app.Parts) -> str:
+    """The environment, also when it was deleted since; its name is free then."""
+    runtime = built.runtime
+    for found in (await built.reader.environments(ADMIN, state="deleted")).items:
+        return found.id
+    return str((await runtime.make_environment(ADMIN, "lab", definition=DEFINITION)).id)
+
+
+async def _delete(built: app.Parts, worker: Worker, id: str) -> dict[str, Any]:
+    """Delete it and clear it, as the sweeping of a worker does again and again."""
+    assert worker.places is not None
+    found = await built.db.read(lambda conn: environments.get(conn, id))
+    if found is not None and found.deleted is None:
+        await built.runtime.delete_environment(ADMIN, id)
+    folder = worker.places.folder / id
+    async with asyncio.timeout(60):
+        while folder.exists():  # perhaps the turn's end is not through yet
+            await Sweeping(worker.places).round()
+    return {"id": id, "deleted": True}
 
 
 async def _fork(built: app.Parts, id: str) -> dict[str, Any]:

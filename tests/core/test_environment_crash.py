@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from studio.core.disks.disks import Disks
+from tests.core import environments_child
 
 ROOT = Path(__file__).parents[2]
 FORKED = [("setup.started", 2), ("disk.mid_restore", 1), ("disk.before_rename", 1)]
@@ -84,6 +85,42 @@ def test_a_fork_begins_with_its_version_whenever_it_is_killed(
     forked = tmp_path / "environments" / came["fork"] / "disk"
     assert contents(forked) == {"ran.txt": "ran\n", "setup.txt": "made\n"}
     assert came["fork_calls"] == ["succeeded"]
+
+
+@pytest.mark.parametrize(
+    "point",
+    ["environment.before_destroy", "environment.mid_destroy", "environment.before_remove"],
+)
+def test_a_deleted_environment_is_cleared_whenever_it_is_killed(
+    point: str, store_url: str, tmp_path: Path
+) -> None:
+    killed = play(tmp_path, store_url, "delete", f"{point}:kill:1")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    done = play(tmp_path, store_url, "delete", "")
+    assert done.returncode == 0, done.stderr
+
+    id = json.loads(done.stdout)["id"]
+    assert not (tmp_path / "environments" / id).exists()
+    assert not (tmp_path / "environments" / "locks" / f"{id}.lock").exists()
+
+
+@pytest.mark.parametrize(
+    "point,hit", [("skill.before_write", 1), ("skill.after_write", 1), ("skill.before_write", 2)]
+)
+def test_a_skill_is_staged_whole_whenever_it_is_killed(
+    point: str, hit: int, store_url: str, tmp_path: Path
+) -> None:
+    killed = play(tmp_path, store_url, "skill", f"{point}:kill:{hit}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    done = play(tmp_path, store_url, "skill", "")
+    assert done.returncode == 0, done.stderr
+
+    came = json.loads(done.stdout)
+    assert came["turn"] == "completed"
+    skills = tmp_path / "environments" / came["id"] / "disk" / "skills"
+    (staged,) = skills.iterdir()
+    assert came["skill"].startswith(staged.name)
+    assert {path.name: path.read_bytes() for path in staged.iterdir()} == environments_child.SKILL
 
 
 def play(folder: Path, url: str, act: str, fault: str) -> "subprocess.CompletedProcess[str]":

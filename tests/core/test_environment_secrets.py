@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from studio.core.rules import events as e
 from studio.core.rules.errors import Denied, Invalid, NotFound, Refused, TooLarge
 from studio.core.sealing import Place, Sealed
 from studio.core.store import raw, secrets
 from tests.core.conftest import ALICE, BOB, Core
-from tests.core.environments import PLAIN, PYTHON, TOKEN, kept, made, saved
+from tests.core.environments import PLAIN, PYTHON, TOKEN, folded, kept, made, saved
 
 MOVED = [{"name": "CRM_TOKEN", "type": "bearer", "binding": "https://elsewhere.example/"}]
 
@@ -107,6 +108,67 @@ async def test_values_are_held_against_their_slot(core: Core):
     assert await put(ALICE, "desk", "F", "-----BEGIN KEY-----\nfake\n-----END KEY-----\n") == 1
 
 
+async def test_a_second_value_for_a_host_is_refused(core: Core):
+    """Of a manifest that was saved before two slots for one host were a fault."""
+    await saved(core, PLAIN)
+    id = await made(core, "old")
+    twins = [
+        {"name": "ONE", "type": "bearer", "binding": "https://crm.example/a"},
+        {"name": "TWO", "type": "headers", "binding": "https://CRM.example:443/b"},
+    ]
+    before = await folded(core, id)
+    old = e.EnvironmentMade(
+        name="twins", kind="sandbox", manifest=None, manifest_version=None,
+        definition={"secrets": twins}, digest=before.digest, labels={}, owner="", by="alice",
+    )  # fmt: skip
+    await core.parts.journal.commit_others(
+        lambda conn: [("env_twins", [old])], at=core.clock.now(), actor=ALICE.actor
+    )
+    put = core.runtime.set_environment_secret
+    await put(ALICE, "twins", "ONE", TOKEN)
+
+    with pytest.raises(Refused) as raised:
+        await put(ALICE, "twins", "TWO", json.dumps({"X-Key": "fake-0123456789"}))
+
+    assert (raised.value.code, raised.value.details) == ("secret_host_taken", {"slot": "ONE"})
+    assert await put(ALICE, "twins", "ONE", TOKEN) == 2
+    await core.runtime.remove_environment_secret(ALICE, "twins", "ONE")
+    assert await put(ALICE, "twins", "TWO", json.dumps({"X-Key": "fake-0123456789"})) == 1
+
+
+# Labels that the policy asks about ----------------------------------------------------------------
+
+
+async def test_only_an_admin_changes_a_label_that_the_policy_asks_about(core: Core, desk: str):
+    rules = [
+        {"effect": "allow"},
+        {"effect": "deny", "tool": "shell", "environment": ["stage=prod*", "trusted=*"]},
+    ]
+    runtime = core.runtime
+    await runtime.save_policy(ALICE, rules, expect=None)
+    await runtime.label_environment(BOB, "desk", {"team": "y"})
+    await runtime.label_environment(ALICE, "desk", {"team": "y", "stage": "prod"})
+
+    for labels in ({"team": "y"}, {"stage": "test"}, {"stage": "prod", "trusted": "yes"}):
+        with pytest.raises(Denied) as denied:
+            await runtime.label_environment(BOB, "desk", labels)
+        assert denied.value.code == "denied.label_of_policy"
+        assert denied.value.details["rules"] == [2]
+        assert "(rule 2)" in denied.value.message
+        with pytest.raises(Denied):
+            await runtime.fork_environment(BOB, "desk", "copy", labels=labels)
+    with pytest.raises(Denied):
+        await runtime.make_environment(BOB, "mine", manifest="python", labels={"trusted": "yes"})
+
+    await runtime.label_environment(BOB, "desk", {"stage": "prod", "team": "z"})
+    kept_label = await runtime.fork_environment(BOB, "desk", "copy")
+    view = await core.parts.reader.environment(BOB, "desk")
+    assert kept_label.labels["stage"] == "prod"
+    assert view.guarded == {"stage=prod": 2}
+    await runtime.label_environment(ALICE, "desk", {})
+    assert (await core.parts.reader.environment(BOB, "desk")).guarded == {}
+
+
 # Forks --------------------------------------------------------------------------------------------
 
 
@@ -119,6 +181,42 @@ async def test_a_fork_is_planned_first_and_makes_nothing(core: Core, desk: str):
     assert (plan.copied, plan.left, plan.missing) == ((), ("CRM_TOKEN",), ("CRM_TOKEN",))
     assert plan.labels == {"team": "x"}
     assert [row.name for row in (await core.parts.reader.environments(BOB)).items] == ["desk"]
+
+
+@pytest.mark.parametrize(
+    "changes,places",
+    [
+        ({"network": {"allow": [{"host": "pypi.org"}, {"host": "evil.example.org"}]}},
+         ("evil.example.org:443",)),
+        ({"network": {"allow": [{"host": "pypi.org", "ports": [22, 443]}]}}, ("pypi.org:22",)),
+        ({"network": {"allow": [{"host": "a.b.example.com"}, {"host": "*.x.example.com"}]}}, ()),
+        ({"network": {"allow": [{"host": "example.com"}]}}, ("example.com:443",)),
+        ({"network": None}, ()),
+        ({"isolation": "none"}, ("anything, on a machine that does not keep its network closed",)),
+        ({"kind": "container", "image": "other:1"}, ("programs of the image other:1",)),
+        ({"kind": "remote", "url": "https://boxes.example", "token": {"setting": "T"}},
+         ("the sandbox service https://boxes.example",)),
+    ],
+)  # fmt: skip
+async def test_a_fork_in_which_a_secret_reaches_more_must_be_meant(
+    core: Core, desk: str, changes: dict[str, object], places: tuple[str, ...]
+):
+    runtime, key = core.runtime, "-----BEGIN KEY-----\nfake\n-----END KEY-----\n"
+    await runtime.set_environment_secret(ALICE, "desk", "DEPLOY_KEY", key)
+    await saved(core, PYTHON, **{"name": "wider", **changes})
+    asked = {"manifest": "wider", "secrets": ["CRM_TOKEN", "DEPLOY_KEY"]}
+
+    plan = await runtime.fork_environment(BOB, "desk", "copy", dry_run=True, **asked)
+
+    assert dict(plan.widened) == ({"DEPLOY_KEY": places} if places else {})
+    if places:  # an admin must say it too
+        with pytest.raises(Refused) as refused:
+            await runtime.fork_environment(ALICE, "desk", "copy", **asked)
+        assert refused.value.code == "fork.wider"
+        assert f"DEPLOY_KEY could now reach {places[0]}" in refused.value.message
+    less = await runtime.fork_environment(BOB, "desk", "less", manifest="wider")
+    assert dict(less.widened) == {}
+    assert (await runtime.fork_environment(BOB, "desk", "copy", wider=True, **asked)).id
 
 
 async def test_a_fork_has_its_own_disk_and_the_secrets_that_were_chosen(core: Core, desk: str):

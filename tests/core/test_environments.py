@@ -27,13 +27,16 @@ from studio.core.sandboxes.opening import Opener
 from studio.core.store import environments, operations
 from studio.core.store import facts as journals
 from studio.core.store.operations import Operation
+from studio.core.tools.disk import specs
 from studio.core.tools.values import Values
+from studio.core.work.environments import setup, tries
 from studio.core.work.environments.opens import Opens
 from studio.core.work.environments.places import Places
 from studio.core.work.environments.sweeping import Sweeping
 from studio.core.work.opening import Opening
 from studio.core.worker import Worker
-from tests.core.conftest import ALICE, BOB, CHARLIE, Core
+from tests.core.conftest import AGENT, ALICE, BOB, CHARLIE, Core
+from tests.fakes import tool
 
 DEFINITION = {"kind": "sandbox", "setup": [{"run": "echo made > made.txt"}]}
 
@@ -360,6 +363,48 @@ async def test_what_lies_in_outputs_becomes_artifacts_in_versions(studio: Studio
     assert saved == [("a/x.csv", 1), ("b/x.csv", 1), ("a/x.csv", 2)]
 
 
+async def test_the_total_time_of_a_turn_ends_a_setup(studio: Studio) -> None:
+    id = await studio.make(setup=[{"run": "touch began; sleep 60", "timeout": 100}])
+    agent = {**AGENT, "name": "brief", "limits": {"total_seconds": 3}}
+    await studio.core.runtime.save_agent(ALICE, agent)
+    started = await studio.core.runtime.start_session(
+        BOB, agent="brief", message=shell("true"), environment=id
+    )
+    session = await studio.core.over(started.session_id)
+
+    assert session.turn is not None
+    assert session.turn.status == "failed"
+    assert "limit.reached" in await studio.core.types(started.session_id)
+    async with asyncio.timeout(20), studio.core.parts.feed.subscribe() as growth:
+        while (await studio.find(id)).setup != "failed":
+            await growth.get()
+    (ended,) = [f for f in await studio.facts(id) if isinstance(f, e.SetupFinished)]
+    assert (ended.ok, ended.problem) == (False, setup.CUT_SHORT)
+
+
+async def test_waiting_for_a_disk_is_no_time_of_the_call(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(specs, "MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr(specs, "LONGEST_COMMAND_SECONDS", 0.5)
+    id = await studio.make()
+    await studio.say(id, shell("true"))
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    async with studio.worker_.places.locks.alone(id, within=None):
+        session_id = await studio.core.start(shell("echo ran"), environment=id)
+        async with asyncio.timeout(20), studio.core.parts.feed.subscribe() as growth:
+            while "call.started" not in await studio.core.types(session_id):
+                await growth.get()
+        with pytest.raises(TimeoutError):  # it waits, for longer than a call may take
+            async with asyncio.timeout(2.0):
+                await studio.core.over(session_id)
+    await studio.core.over(session_id)
+
+    (result,) = await results(studio.core, session_id)
+    assert result["output"] == "ran\n"
+
+
 # The network --------------------------------------------------------------------------------------
 
 
@@ -441,6 +486,39 @@ async def test_a_secret_is_given_to_the_command_that_asks_for_it_and_masked(stud
     assert "no secret OTHER" in unknown
 
 
+@pytest.mark.parametrize("kind", ["http", "mcp"])
+async def test_a_secret_of_an_environment_is_no_secret_of_the_studio(
+    studio: Studio, kind: Any
+) -> None:
+    """Of one name: what the environment lends marks its own as used, and nobody else's."""
+    got = list[Any]()
+
+    async def act(arguments: Any, kit: Any) -> Any:
+        got.append(dict(kit.headers))
+
+    made = tool("crm", act)
+    mcp = {"lent": ("CRM",)} if kind == "mcp" else {}
+    origin = dataclasses.replace(made.spec.origin, kind=kind)
+    made.spec = dataclasses.replace(
+        made.spec, origin=origin, destination="GET https://crm.test/api", **mcp
+    )
+    studio.core.offer(made)
+    slots = [{"name": "CRM", "type": "bearer", "binding": "https://crm.test/api"}]
+    id, runtime = await studio.make(secrets=slots), studio.core.runtime
+    await runtime.set_secret(ALICE, "CRM", "the-studios-own-value")
+    await runtime.set_environment_secret(ALICE, id, "CRM", "the-environments-value")
+
+    session_id = await studio.say(id, "call crm {}")
+
+    assert await results(studio.core, session_id) == [None]
+    if kind == "http":
+        assert got == [{"authorization": "Bearer the-environments-value"}]
+    (slot,) = await studio.core.parts.reader.environment_secrets(ALICE, id)
+    assert (slot.used_by, bool(slot.effect_id)) == ("crm", True)
+    (own,) = await studio.core.parts.reader.secrets(ALICE)
+    assert own.used is None
+
+
 # What people ask of disks -------------------------------------------------------------------------
 
 
@@ -493,6 +571,60 @@ async def test_reset_empties_the_disk_and_the_next_turn_sets_it_up(studio: Studi
     assert result["output"] == "made.txt\n"
 
 
+async def test_what_is_started_is_set_up_before_a_turn_and_once(studio: Studio) -> None:
+    id, runtime = await studio.make(), studio.core.runtime
+
+    assert (await studio.done(await runtime.start_environment(BOB, id))).state == "done"
+    found = await studio.find(id)
+    assert (found.state, found.setup, found.version) == ("running", "ok", 1)
+    facts = [fact.TYPE for fact in await studio.facts(id)]
+    assert (await studio.done(await runtime.start_environment(BOB, id))).state == "done"
+    again = [fact.TYPE for fact in await studio.facts(id)]
+    assert again == [*facts, "operation.asked", "operation.started", "operation.ended"]
+    session_id = await studio.say(id, shell("cat made.txt"))
+
+    assert (await results(studio.core, session_id))[0]["output"] == "made\n"
+    assert [type(fact) for fact in await studio.facts(id)].count(e.SetupFinished) == 1
+    assert (await studio.done(await runtime.stop_environment(BOB, id))).state == "done"
+    assert (await studio.done(await runtime.start_environment(BOB, id))).state == "done"
+    assert (await studio.find(id)).state == "running"
+
+
+async def test_a_start_whose_setup_fails_says_so_and_may_be_asked_again(studio: Studio) -> None:
+    id = await studio.make(setup=[{"run": "echo no such thing; exit 3"}])
+
+    for _ in range(2):
+        failed = await studio.done(await studio.core.runtime.start_environment(BOB, id))
+
+        assert (failed.state, failed.code) == ("failed", "setup.failed")
+        assert "command 1 (echo no such thing; exit 3) failed" in failed.message
+        assert "The end of its output: no such thing" in failed.message
+
+
+async def test_a_start_asked_twice_is_one_wish_and_busy_is_refused(studio: Studio) -> None:
+    id, runtime = await studio.make(), studio.core.runtime
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    async with studio.worker_.places.locks.working(id):  # so that the setup waits
+        first = await runtime.start_environment(BOB, id)
+        assert await runtime.start_environment(BOB, id) == first
+        with pytest.raises(Refused) as refused:
+            await runtime.reset_environment(BOB, id)
+        assert refused.value.details == {"operation": "start"}
+    assert (await studio.done(first)).state == "done"
+    await runtime.save_policy(ALICE, [{"effect": "ask", "tool": "shell"}], expect=None)
+    session_id = await studio.core.start(shell("true"), environment=id)
+    session = await studio.core.held(session_id)
+
+    with pytest.raises(Refused) as refused:
+        await runtime.start_environment(BOB, id)
+
+    assert session.turn is not None
+    assert refused.value.code == "environment_busy"
+    assert refused.value.details["session_id"] == session_id
+    assert refused.value.details["turn_id"] == session.turn.id
+
+
 async def test_an_archive_takes_the_place_of_the_disk(studio: Studio, tmp_path: Path) -> None:
     id = await studio.make()
     await studio.say(id, shell("true"))
@@ -513,6 +645,44 @@ async def test_an_archive_takes_the_place_of_the_disk(studio: Studio, tmp_path: 
     assert (studio.disk(id) / "brought/here.txt").read_text() == "hello"
     assert not (studio.disk(id) / "made.txt").exists()
     assert (await studio.kept(id))[-1].reason == "import"
+
+
+async def test_nothing_is_imported_that_the_disk_may_not_hold(studio: Studio) -> None:
+    id = await studio.make(limits={"disk_mib": 16})
+    await studio.say(id, shell("true"))
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as tar:
+        info = tarfile.TarInfo("large")
+        info.size = 17 * 1024**2
+        tar.addfile(info, io.BytesIO(bytes(info.size)))
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data.getvalue()
+
+    done = await studio.done(
+        await studio.core.runtime.import_disk(BOB, id, name="b.tar.gz", chunks=chunks())
+    )
+
+    assert (done.state, done.code) == ("failed", "disk.too_large")
+    assert "disk_mib" in done.message
+    assert [path.name for path in studio.disk(id).iterdir()] == ["made.txt"]
+
+
+async def test_many_refused_tries_of_one_command_are_counted(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tries, "MOST_OF_A_HOST", 3)
+    id = await studio.make(network={"allow": [{"host": "allowed.test"}]})
+    line = "for n in 1 2 3 4 5 6 7 8; do curl -s http://other.test/; done; true"
+
+    await studio.say(id, shell(line))
+
+    told = await studio.tried(id, 4)
+    assert [one.tries for one in told] == [1, 1, 1, 5]
+    assert "5 more tries by this command" in told[3].reason
+    rows = (await studio.core.parts.reader.egress(BOB, id)).items
+    assert [row.host for row in rows] == ["other.test"] * 4
+    assert rows[0].reason == told[3].reason
 
 
 async def test_a_fork_begins_with_a_version_and_runs_no_setup(studio: Studio) -> None:

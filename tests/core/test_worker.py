@@ -433,7 +433,7 @@ async def test_a_session_whose_lease_ran_out_unnoticed_moves_again(core: Core) -
     async with core.working() as worker:
 
         class Freezing(FakeCatalog):
-            async def offered(self, manifest: Any) -> Offered:
+            async def offered(self, manifest: Any, lends: Any = None) -> Offered:
                 for hold in worker.holds.values():
                     hold.good_until = 0.0
                 worker.driver.catalog = core.catalog

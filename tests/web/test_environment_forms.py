@@ -116,6 +116,25 @@ async def test_a_fork_is_planned_as_a_checklist_then_made(studio: Studio, alice:
     assert made.forked_from is not None
 
 
+async def test_a_fork_that_lets_a_secret_reach_more_is_ticked_first(
+    studio: Studio, alice: Visitor
+) -> None:
+    await env.save(studio)
+    id = await env.make(studio, manifest="python")
+    await studio.runtime.set_environment_secret(env.ADA, id, "DEPLOY_KEY", "abcdefgh\nijkl\n")
+    await env.save(studio, network={"allow": [{"host": "pypi.org"}, {"host": "more.example"}]})
+
+    page = await planned(
+        alice, id, name="desk-2", secrets="DEPLOY_KEY", manifest="python@2"
+    )  # fmt: skip
+    again = await alice.press(page.one(id="fork-form"), "step", "make")
+    made = await alice.press(page.one(id="fork-form"), "step", "make", wider="1")
+
+    assert "DEPLOY_KEY could now reach more.example:443" in page.one(id="plan").text
+    assert "Tick that the secrets may reach more" in html.read(again.text).text
+    assert made.status_code == 303
+
+
 async def test_what_is_missing_is_said_before(studio: Studio, alice: Visitor) -> None:
     await env.save(studio)
     id = await env.make(studio, manifest="python")

@@ -355,6 +355,44 @@ async def test_what_deleting_loses_is_said_first(studio: Studio, ada: Visitor) -
     assert rows(await ada.open("/environments?state=deleted")) == ["desk"]
 
 
+async def test_a_label_of_the_policy_says_so_and_is_an_admins(
+    studio: Studio, ada: Visitor, alice: Visitor
+) -> None:
+    id = await env.make(studio)
+    await studio.runtime.label_environment(env.ADA, id, {"stage": "prod"})
+    version = (await studio.reader.policy(env.ADA)).version
+    rules = [{"effect": "ask", "environment": "stage=prod"}]
+    await studio.runtime.save_policy(env.ADA, rules, expect=version)
+
+    page = await alice.open(f"/environments/{id}")
+    refused = await alice.press(page.form("/labels"), labels="stage=test")
+
+    assert "Only an admin changes it." in page.text
+    assert page.one(id="main").all("a", href="/policy#rule-1")
+    assert refused.status_code == 403
+    assert "The policy asks about stage=prod (rule 1)" in html.read(refused.text).text
+    mine = await ada.open(f"/environments/{id}")
+    assert "Only an admin changes" not in mine.text
+    assert (await ada.press(mine.form("/labels"), labels="stage=test")).status_code == 303
+
+
+async def test_one_press_starts_it_and_leads_to_its_setup(studio: Studio, alice: Visitor) -> None:
+    id = await env.make(studio)
+    page = await alice.open(f"/environments/{id}")
+
+    answer = await alice.press(page.form("/start"))
+
+    assert answer.headers["location"] == f"/environments/{id}?tab=setup"
+    shown = await alice.open(answer.headers["location"])
+    assert "start it" in shown.one(id="main").text
+    other = await env.make(studio, "other")
+    session_id = await env.busy(studio, other)
+    refused = await alice.press((await alice.open(f"/environments/{other}")).form("/start"))
+    alert = html.read(refused.text).one(id="main").one(role="alert")
+    assert refused.status_code == 409
+    assert alert.all("a", href=f"/sessions/{session_id}")
+
+
 @pytest.mark.parametrize("act", ["stop", "reset", "deletion"])
 async def test_busy_is_refused_with_who_is_in_it(studio: Studio, ada: Visitor, act: str) -> None:
     id = await env.make(studio)
@@ -374,7 +412,7 @@ async def test_who_may_not_is_refused(studio: Studio, alice: Visitor, charlie: V
     id = await env.make(studio)
 
     await alice.open(f"/environments/{id}/deletion", 403)
-    for act in ("stop", "reset", "deletion", "labels", "owner", "fork"):
+    for act in ("start", "stop", "reset", "deletion", "labels", "owner", "fork"):
         assert (await charlie.post(f"/environments/{id}/{act}", {})).status_code == 403, act
     assert (await alice.post(f"/environments/{id}/deletion")).status_code == 403
 

@@ -102,6 +102,9 @@ class EnvironmentDetail:
     versions: Annotated[int, "Kept versions that are there."]
     setup: EnvironmentSetup
     sessions: tuple[Session, ...]
+    policy_labels: Annotated[
+        dict[str, JSON], "Labels (key=value) that the policy asks about, each with the rule."
+    ]
     seq: Annotated[int, "Of its newest fact; `after` of the events."]
 
 
@@ -134,6 +137,9 @@ class ForkPlan:
     copied: tuple[str, ...]
     left: Annotated[tuple[str, ...], "Secrets of the source that do not come along."]
     missing: Annotated[tuple[str, ...], "Secrets that it needs and has not."]
+    widened: Annotated[
+        dict[str, JSON], "Copied secrets that could reach more than at the source: names of places."
+    ]
     labels: dict[str, JSON]
     owner: str
     changes: tuple[str, ...]

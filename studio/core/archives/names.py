@@ -1,9 +1,11 @@
 """What a path in an archive may be, and which two paths are one on some machines."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 LONGEST = 4_096
+SYSTEM = re.compile(r"/(usr|bin|lib|lib64|sbin)/[^\\\0]+")  # no other absolute path is taken
 
 
 def fault(path: str) -> str | None:
@@ -31,10 +33,14 @@ def fault(path: str) -> str | None:
 def target_fault(path: str, target: str) -> str | None:
     """Why a link leads out. It may climb at its start only: behind that, another link may stand.
 
-    With no `..` behind a name, each link on the way lands inside, so the last one does.
+    With no `..` behind a name, each link on the way lands inside, so the last one does. A link to a
+    program of the system, as that of a virtualenv to its Python, is kept as it is: nothing that the
+    studio does follows it, and in a sandbox it leads to that sandbox's own.
     """
     if not target or "\0" in target:
         return "is a link to nothing."
+    if SYSTEM.fullmatch(target) and not {".", ".."} & set(target.split("/")):
+        return None
     if target.startswith("/") or target[1:2] == ":" or "\\" in target:
         return "is a link that leads out: to an absolute path."
     parts = [part for part in target.split("/") if part not in ("", ".")]

@@ -10,11 +10,15 @@ DEEPEST = 128  # folders in folders; each holds a descriptor while it is walked
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Of one version: `files` counts every name, folders and links too; `bytes` those of files."""
+    """Of one version: `files` counts every name, folders and links too; `bytes` those of files.
+
+    `bound` says in words what bounds the bytes.
+    """
 
     files: int = 500_000
     bytes: int = 8 * 1024**3
     deepest: int = DEEPEST
+    bound: str = "the limit of one version. Remove what is not needed and keep it again"
 
 
 class Count:
@@ -38,7 +42,7 @@ class Count:
         if self.bytes > limits.bytes:
             raise self._over(
                 f"{self._what} holds more than {limits.bytes:,} bytes (reached at {shown(path)}),"
-                " which is the limit of one version. Remove what is not needed and keep it again.",
+                f" which is {limits.bound}.",
                 limits.bytes,
             )
 

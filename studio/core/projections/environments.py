@@ -15,12 +15,12 @@ from studio.core.projections.pages import Page
 from studio.core.projections.sessions import IN_HAND, SessionRow
 from studio.core.rules import events as e
 from studio.core.rules.access import Person, may_see
-from studio.core.rules.environments import slots
+from studio.core.rules.environments import guards, slots
 from studio.core.rules.environments.environment import STATES, Environment
 from studio.core.rules.environments.manifest import KINDS
 from studio.core.rules.environments.slots import Coverage
 from studio.core.rules.errors import NotFound
-from studio.core.store import codec, environments, tables
+from studio.core.store import codec, environments, policies, tables
 
 SESSIONS_SHOWN = 20
 
@@ -87,7 +87,8 @@ class EnvironmentView:
     """An environment's page: its row, definition, setup, newest sessions; the rest comes apart.
 
     `isolation` is what it was last given, `gaps` what that does not enforce, `lost` why its disk is
-    gone. `position` is the store's newest at this very read.
+    gone. `guarded` are those of its labels (key=value) that a rule of the policy asks about, with
+    the rule. `position` is the store's newest at this very read.
     """
 
     row: EnvironmentRow
@@ -103,6 +104,7 @@ class EnvironmentView:
     versions: int
     setup: SetupView
     sessions: tuple[SessionRow, ...]
+    guarded: Mapping[str, int]
     position: int
 
 
@@ -145,7 +147,7 @@ def page(
 
 
 def view(conn: sa.Connection, person: Person, word: str) -> EnvironmentView:
-    """The page of the environment with this id or name: five statements."""
+    """The page of the environment with this id or name: six statements."""
     newest = sa.select(tables.positions.c.last).scalar_subquery().label("newest")
     query = _query(person).add_columns(n.definition, newest).where(_is(word))
     found = sessions.rows(conn, query.order_by(n.first_position.desc()).limit(1))
@@ -158,6 +160,7 @@ def view(conn: sa.Connection, person: Person, word: str) -> EnvironmentView:
         forked_from=it.forked_from, files=it.disk.files if it.disk else 0,
         folders=it.disk.folders if it.disk else 0, versions=it.versions,
         setup=_setup(conn, it), sessions=_sessions(conn, person, it.id),
+        guarded=guards.asked_about(policies.current(conn), it.labels),
         position=found[0]["newest"],
     )  # fmt: skip
 

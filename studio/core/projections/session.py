@@ -13,6 +13,7 @@ from studio.core.rules.access import Person
 from studio.core.store import tables
 
 TURNS_SHOWN = 20
+COUNTS = ("steps", "calls")
 
 s, t, e = tables.sessions.c, tables.turns.c, tables.events.c
 
@@ -21,11 +22,13 @@ s, t, e = tables.sessions.c, tables.turns.c, tables.events.c
 class LimitUse:
     """How much of a limit the newest turn has used, from recorded facts alone.
 
-    `name` is steps, calls, active_seconds or total_seconds; `unit` is steps, calls or seconds.
+    `name` is steps, calls, active_seconds or total_seconds; `unit` is steps, calls or seconds. Of
+    seconds `exact` has milliseconds, of others it is `used`.
     """
 
     name: str
     used: int
+    exact: int
     value: int
     hard: bool
     unit: str
@@ -94,13 +97,13 @@ def _limits(conn: sa.Connection, session: SessionRow, turn: TurnRow | None) -> t
     used = {
         "steps": turn.steps if turn else 0,
         "calls": turn.calls if turn else 0,
-        "active_seconds": turn.active // 1000 if turn else 0,
-        "total_seconds": ((turn.ended or session.last) - turn.opened) // 1000 if turn else 0,
+        "active_seconds": turn.active if turn else 0,
+        "total_seconds": (turn.ended or session.last) - turn.opened if turn else 0,
     }
     return tuple(
         LimitUse(
-            name=name, used=used[name], value=limit["value"], hard=limit["hard"],
-            unit=name if name in ("steps", "calls") else "seconds",
+            name=name, used=used[name] if name in COUNTS else used[name] // 1000, exact=used[name],
+            value=limit["value"], hard=limit["hard"], unit=name if name in COUNTS else "seconds",
         )
         for name, limit in ((name, allowed.get(name)) for name in used)
         if limit is not None

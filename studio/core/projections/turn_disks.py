@@ -17,7 +17,7 @@ v, w = tables.disk_versions.c, tables.disk_versions.alias("w").c
 
 @dataclass(frozen=True, kw_only=True)
 class TurnDisk:
-    """The version that a turn made; `added` bytes were new to the disk store.
+    """The version that a turn made, with its files; `added` bytes were new to the disk store.
 
     `before` is the newest earlier version that is still there, None when there is none.
     """
@@ -25,6 +25,7 @@ class TurnDisk:
     environment_id: str
     before: int | None
     version: int
+    files: int
     added: int
 
 
@@ -54,17 +55,18 @@ def of_session(conn: sa.Connection, person: Person, session_id: str) -> dict[str
     return {row.turn_id: _disk(row) for row in found}
 
 
-def _query() -> sa.Select[tuple[str, str, int, int, int]]:
+def _query() -> sa.Select[tuple[str, str, int, int, int, int]]:
     before = sa.select(sa.func.max(w.version)).where(
         w.environment_id == v.environment_id, w.version < v.version, w.removed.is_(None)
     )
     return sa.select(
-        v.turn_id, v.environment_id, v.version, v.added,
+        v.turn_id, v.environment_id, v.version, v.files, v.added,
         before.scalar_subquery().label("before"),
     ).where(v.removed.is_(None))  # fmt: skip
 
 
-def _disk(row: sa.Row[tuple[str, str, int, int, int]]) -> TurnDisk:
+def _disk(row: sa.Row[tuple[str, str, int, int, int, int]]) -> TurnDisk:
     return TurnDisk(
-        environment_id=row.environment_id, before=row.before, version=row.version, added=row.added
-    )
+        environment_id=row.environment_id, before=row.before, version=row.version,
+        files=row.files, added=row.added,
+    )  # fmt: skip

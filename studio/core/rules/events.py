@@ -1086,7 +1086,7 @@ class OperationAsked(Event):
     TYPE: ClassVar[str] = "operation.asked"
     ACTOR: ClassVar[str] = "person"
     operation_id: str
-    act: Literal["keep", "restore", "reset", "stop", "import"]
+    act: Literal["keep", "restore", "reset", "start", "stop", "import"]
     by: str
     note: str = ""
     version: int | None = None
@@ -1119,7 +1119,8 @@ class OperationEnded(Event):
 class EgressTried(Event):
     """Something in the environment tried to reach a host. Never a path, a header or a body.
 
-    `up` and `down` are bytes; `turns` (at most 16) ran at that moment.
+    `up` and `down` are bytes; `turns` (at most 16) ran at that moment. `tries` is 1, or how many of
+    a command's are counted here that were not told one by one.
     """
 
     TYPE: ClassVar[str] = "egress.tried"
@@ -1131,6 +1132,7 @@ class EgressTried(Event):
     down: int = 0
     milliseconds: int = 0
     turns: tuple[TurnRef, ...] = ()
+    tries: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from studio.core.rules import effects, ends, ids
 from studio.core.rules import events as e
 from studio.core.rules.session import Call, Session, Turn
 
+A_DAY = 86_400_000  # ms
 SIDE_BY_SIDE = 8
 MODEL_ATTEMPTS = 5
 
@@ -58,6 +59,14 @@ def advance(session: Session, now: int, running: frozenset[str] = frozenset()) -
     if sends:
         return Next(sends=sends, until=_until(session, turn, now, running))
     return _step(session, turn, now, running)
+
+
+def until(session: Session, now: int) -> int:
+    """When the turn in hand is to be looked at, at the latest, though nothing comes."""
+    turn = session.turn
+    if turn is None or turn.is_over:
+        return now + A_DAY
+    return _until(session, turn, now, frozenset())
 
 
 def _closing(session: Session, turn: Turn, now: int, running: frozenset[str]) -> list[e.Event]:
@@ -159,4 +168,4 @@ def _until(session: Session, turn: Turn, now: int, running: frozenset[str]) -> i
     since = _active_since(turn, running)
     if since is not None and "active_seconds" not in turn.told:
         times.append(since + limits.active_seconds.value * 1000 - turn.active)
-    return min(times, default=now + 86_400_000)
+    return min(times, default=now + A_DAY)

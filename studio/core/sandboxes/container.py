@@ -104,6 +104,7 @@ class Container(HostDisk):
             if command.files:
                 await stack.enter_async_context(self._files)
             await stack.enter_async_context(self.at_work(command.cwd))
+            command.begun()
             mark = secrets.token_hex(16)
             port = await stack.enter_async_context(self._egress(mark, command.egress))
             return await self._ran(_task(command, mark, port), command, heard)

@@ -92,7 +92,8 @@ class Command:
     """A line for the shell. `cwd` is a folder of the disk; `variables` are for this line alone.
 
     `files` (name: bytes) are readable for this command alone below `/run/secrets`, mode 0400.
-    `egress` is the id under which the proxy notes what this command reaches.
+    `egress` is the id under which the proxy notes what this command reaches. `begun` is called when
+    it no longer waits for others.
     """
 
     line: str
@@ -101,6 +102,7 @@ class Command:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     egress: str = ""
+    begun: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)

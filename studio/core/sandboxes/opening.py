@@ -74,7 +74,7 @@ class Opened:
 class Opener:
     """Makes sandboxes for a studio. `rules` are its own for the network, `now` is milliseconds.
 
-    `cli` is the container program, the one that is installed unless it is given; `free` is what
+    `cli` is the container program, the one that answers here unless it is given; `free` is what
     the file system must have left, in bytes.
     """
 
@@ -82,7 +82,7 @@ class Opener:
         self, rules: Rules, now: Callable[[], int], *, cli: Cli | None = None, free: int = FREE
     ) -> None:
         self._rules, self._now, self._free = rules, now, free
-        self._cli = cli or programs.found()
+        self._cli = cli
         self._launcher, self._connector = Launcher(), Connector(rules)
         self._probing = asyncio.Lock()
         self._machine: Machine | None = None
@@ -133,7 +133,7 @@ class Opener:
             return _opened(box, machine.isolation, lambda: machine.features, spec)
         elif spec.kind == "container":
             container = Container(
-                spec.folder / "disk", identity=spec.identity, cli=self._container_program(),
+                spec.folder / "disk", identity=spec.identity, cli=await self._container_program(),
                 image=Image(name=spec.image, pin=spec.pin, pinned=pinned), limits=spec.limits,
                 serve=serve, loosened=spec.loosened, free=self._free,
             )  # fmt: skip
@@ -158,10 +158,12 @@ class Opener:
             raise SandboxError("sandbox.unavailable", words)
         return machine
 
-    def _container_program(self) -> Cli:
-        if self._cli is None:
+    async def _container_program(self) -> Cli:
+        cli = self._cli or await programs.answering()
+        if cli is None:
             raise programs.unavailable("Neither docker nor podman is installed here.")
-        return self._cli
+        self._cli = cli if cli.is_known else None  # one that does not answer yet is asked again
+        return cli
 
 
 def _allow(spec: Spec) -> AllowList:

@@ -135,8 +135,9 @@ class RemoteSandbox:
         await self.start()
         key = command.egress or secrets.token_hex(16)
         seconds = command.seconds or self._limits.command_seconds
-        output, begun = Output(self._limits.output, heard), time.monotonic()
         async with self._places, self._gate.shared():
+            command.begun()
+            output, begun = Output(self._limits.output, heard), time.monotonic()
             try:
                 end = await self._end(key, _asked(command, seconds), output, seconds)
             except asyncio.CancelledError:

@@ -69,6 +69,7 @@ class Box(HostDisk):
         """Run a line in a box of its own."""
         async with self.at_work(command.cwd):
             assert self._place is not None, "it was started, and stopping waits for us"
+            command.begun()
             with prepared(command, self._place) as (plan, descriptors):
                 async with self._launcher.started(plan, descriptors) as started:
                     run = Run(started, self._limits, heard)

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,12 @@ from studio.core.network.resolver import Rules
 from studio.core.rules import ids
 from studio.core.tools import http, needs, offers, platform, skills
 from studio.core.tools import seen as told
+from studio.core.tools.lending import Lending
 from studio.core.tools.mcp.connection import Connection, Down, Server
 from studio.core.tools.mcp.watcher import Watcher
 from studio.core.tools.plugins import Plugin, PluginShelf
 from studio.core.tools.servers import BadServer, Source, server
-from studio.core.tools.tool import Gap, Offered, ServerSeen, Tool
+from studio.core.tools.tool import Gap, Lends, Offered, ServerSeen, Tool
 from studio.core.tools.values import Values
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ class LiveCatalog:
         self._values, self._rules = Values.of(settings), Rules.of(allow)
         self._watcher = Watcher()
         self._connections: dict[str, Connection] = {}
+        self._lending = Lending()
         self._ending: set[Connection] = set()
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str], _Kept] = OrderedDict()
         self._connector: Connector | None = None
 
     async def prepare(self) -> None:
@@ -76,16 +78,18 @@ class LiveCatalog:
         launches = [connection.server.launch for connection in connections]
         await self._plugins.tidy({launch.folder for launch in launches if launch is not None})
 
-    async def offered(self, manifest: Mapping[str, Any]) -> Offered:
+    async def offered(self, manifest: Mapping[str, Any], lends: Lends | None = None) -> Offered:
         """The tools of this manifest now; what is missing is a Gap, never an exception."""
         await self._plugins.fresh()
-        kept = self._kept.get(id(manifest))
+        if lends is not None:
+            self._end(self._lending.outdated(lends))
+        kept = self._kept.get(_key(manifest, lends))
         if kept is not None and kept.manifest is manifest and self._holds(kept):
             for connection, _ in kept.states:
                 connection.used = time.monotonic()
             return kept.offered
         self._let_idle_go()
-        return await self._found(manifest)
+        return await self._found(manifest, lends)
 
     def _holds(self, kept: _Kept) -> bool:
         """Nothing was missing, and no value has changed and no server changed or gone since."""
@@ -110,7 +114,7 @@ class LiveCatalog:
         if self._connector is not None:
             await self._connector.aclose()
 
-    async def _found(self, manifest: Mapping[str, Any]) -> Offered:
+    async def _found(self, manifest: Mapping[str, Any], lends: Lends | None) -> Offered:
         gaps = list[Gap]()
         made = offers.Names()
         for tool in await self._http_tools(_entries(manifest, "tools"), gaps):
@@ -120,7 +124,7 @@ class LiveCatalog:
         ]
         generation = self._plugins.generation
         plugins = await self._brought(manifest, gaps)
-        sources = [*self._sources(manifest, plugins)]
+        sources = [_lent(source, lends) for source in self._sources(manifest, plugins)]
         seen = list[ServerSeen]()
         connections = await self._connected(sources, gaps, seen)
         for source, connection, listed in connections:
@@ -137,7 +141,7 @@ class LiveCatalog:
         )  # fmt: skip
         states = tuple((connection, connection.generation) for _, connection, _ in connections)
         whole = len(connections) == len(sources)
-        self._kept[id(manifest)] = _Kept(
+        self._kept[_key(manifest, lends)] = _Kept(
             manifest=manifest, offered=offered, states=states, whole=whole,
             values=self._values.generation, plugins=generation,
         )  # fmt: skip
@@ -258,10 +262,23 @@ class LiveCatalog:
 
     def _connection(self, source: Source, described: Server) -> Connection:
         secrets = sorted(source.opened(self._values))
-        key = ids.digest([source.entry, str(source.folder), source.hash, secrets])
+        parts = [source.entry, str(source.folder), source.hash, secrets]
+        if source.lent is not None:
+            parts.append([source.lent.environment_id, source.lent.name, dict(described.headers)])
+        key = ids.digest(parts)
         if key not in self._connections:
             self._connections[key] = Connection(described, self._rules, self._watcher)
+        if source.lent is not None:
+            self._end(self._lending.add(key, source.lent, self._connections))
         return self._connections[key]
+
+    def _end(self, keys: Iterable[str]) -> None:
+        """Let go of connections that carry what is lent no more, or that are too many."""
+        for key in keys:
+            connection = self._connections.pop(key, None)
+            if connection is not None:
+                connection.retire()
+                self._ending.add(connection)
 
     def _let_idle_go(self) -> None:
         """End connections that no agent has needed for long; agents get new versions."""
@@ -269,8 +286,7 @@ class LiveCatalog:
         now = time.monotonic()
         for key, connection in list(self._connections.items()):
             if not connection.busy and now - connection.used > IDLE_SECONDS:
-                connection.drop()
-                self._ending.add(self._connections.pop(key))
+                self._end([key])
 
 
 async def _load_sdk() -> None:
@@ -278,6 +294,18 @@ async def _load_sdk() -> None:
     if SDK[0] not in sys.modules:
         for module in SDK:
             await asyncio.to_thread(importlib.import_module, module)
+
+
+def _key(manifest: Mapping[str, Any], lends: Lends | None) -> tuple[int, str]:
+    return id(manifest), lends.identity if lends is not None else ""
+
+
+def _lent(source: Source, lends: Lends | None) -> Source:
+    """The server with what the environment lends to its address; a program gets nothing."""
+    url = source.entry.get("url")
+    if lends is None or source.entry.get("transport", "stdio") != "http" or not url:
+        return source
+    return replace(source, lent=lends.of(str(url)))
 
 
 def _entries(manifest: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -128,7 +128,7 @@ def spec_of(
         description=entry.description or entry.title or "",
         schema=entry.input_schema,
         origin=source.origin,
-        hash=definition_hash(entry, given, source.hash),
+        hash=definition_hash(entry, given, source),
         destination=connection.server.destination,
         output_schema=entry.output_schema,
         read_only=bool(given.get("read_only", bool(hints and hints.read_only_hint))),
@@ -138,6 +138,7 @@ def spec_of(
         on_uncertain=on_uncertain,
         timeout=float(given.get("timeout", connection.server.timeout)),
         secrets=source.secrets,
+        lent=(source.lent.name,) if source.lent is not None else (),
     )
 
 
@@ -148,15 +149,15 @@ def hash_in(
 
     def found(listed: Iterable[Any]) -> str | None:
         entry = next((entry for entry in listed if entry.name == name), None)
-        return None if entry is None else definition_hash(entry, given, source.hash)
+        return None if entry is None else definition_hash(entry, given, source)
 
     return found
 
 
-def definition_hash(entry: Any, given: Mapping[str, Any], plugin: str = "") -> str:
+def definition_hash(entry: Any, given: Mapping[str, Any], source: Source) -> str:
     """SHA-256 of what a server says of a tool, what the manifest says of it, and of its plugin.
 
-    `plugin` is the hash of the plugin's files: other files, another tool.
+    Other files of the plugin are another tool, and so is one with a secret of an environment.
     """
     told = json.loads(
         entry.model_dump_json(
@@ -165,5 +166,7 @@ def definition_hash(entry: Any, given: Mapping[str, Any], plugin: str = "") -> s
                      "annotations"},
         )
     )  # fmt: skip
-    brought = {"plugin": plugin} if plugin else {}
-    return ids.digest({"kind": "mcp", "definition": told, "overrides": dict(given), **brought})
+    more: dict[str, Any] = {"plugin": source.hash} if source.hash else {}
+    if source.lent is not None:
+        more["lent"] = [source.lent.environment_id, source.lent.name]
+    return ids.digest({"kind": "mcp", "definition": told, "overrides": dict(given), **more})

@@ -14,6 +14,7 @@ from studio.core.tools import http
 from studio.core.tools.intact import Unpacked
 from studio.core.tools.mcp.connection import Server
 from studio.core.tools.mcp.stdio import Launch
+from studio.core.tools.tool import Lent
 from studio.core.tools.values import NotSet, Values, named
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 30.0, 3600.0
@@ -27,7 +28,8 @@ class BadServer(Exception):
 class Source:
     """A server's description and who brought it; its command is started in `folder`.
 
-    `hash` is that of the plugin's files, `unpacked` those files where they are held to it.
+    `hash` is that of the plugin's files, `unpacked` those files where they are held to it. `lent`
+    goes along with everything that is sent to it over HTTP.
     """
 
     entry: Mapping[str, Any]
@@ -36,6 +38,7 @@ class Source:
     version: str | None = None
     hash: str = ""
     unpacked: Unpacked | None = None
+    lent: Lent | None = None
 
     @property
     def name(self) -> str:
@@ -88,6 +91,9 @@ def server(source: Source, settings: Mapping[str, str], data: Path) -> Server:
         elif transport == "http":
             url = str(entry.get("url", ""))
             headers = _headers(entry, url, values)
+            if source.lent is not None:
+                own = {name.lower(): value for name, value in headers.items()}
+                headers = {**own, **source.lent.headers}
             return Server(
                 name=name,
                 destination=hosts.shown(url),

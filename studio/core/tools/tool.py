@@ -20,7 +20,9 @@ class ToolSpec:
     `idempotentHint`). `hash` is SHA-256 of the definition, so a changed tool is another tool.
     `destination` is where the call goes, in words a person can check (method and URL template,
     command line of the server). `on_uncertain` says who is asked when the outcome is unknown.
-    `secrets` names those that go out with a call, or that its server was started with.
+    A call may take `timeout` seconds; of a tool that `waits` they begin when it says so
+    (`Kit.begins`). `secrets` names those of the studio that go out with a call, or that its server
+    was started with, `lent` those of the session's environment.
     """
 
     name: str
@@ -36,7 +38,9 @@ class ToolSpec:
     terminal: bool = False
     on_uncertain: Literal["ask", "tell"] = "ask"
     timeout: float = 30.0
+    waits: bool = False
     secrets: tuple[str, ...] = ()
+    lent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,8 @@ class Kit:
     `key` is the idempotency key (64 hex), `deadline` a monotonic time in seconds, `progress` takes
     (done, total or None, words) and may be called at any time. `held` says that the call waited for
     a person since the tool was shown, perhaps for long. `headers` (lower case) go along with an
-    HTTP request: secrets of the session's environment.
+    HTTP request: secrets of the session's environment. `begins` is called by a tool that waits for
+    its turn, when that has come: the seconds of the call count from then.
     """
 
     key: str
@@ -57,6 +62,7 @@ class Kit:
     progress: Callable[[float, float | None, str], None] = field(default=lambda a, b, c: None)
     held: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    begins: Callable[[], None] = field(default=lambda: None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,6 +198,40 @@ class Offered:
     packages: tuple[Staged, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lent:
+    """Headers (lower case) of a secret of an environment, for servers below its address.
+
+    `identity` is that of all that the environment lends.
+    """
+
+    name: str
+    environment_id: str
+    identity: str
+    headers: Mapping[str, str] = field(repr=False)
+
+
+class Lends(Protocol):
+    """What the environment of a session lends to servers over HTTP.
+
+    `identity` is another one whenever a value is another one; it tells nothing of them.
+    """
+
+    @property
+    def environment_id(self) -> str:
+        """Whose secrets they are."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Which secrets, in which versions."""
+        ...
+
+    def of(self, url: str) -> Lent | None:
+        """What goes along to this address."""
+        ...
+
+
 class Catalog(Protocol):
     """Finds the tools of an agent manifest; keeps MCP connections; lives in the worker."""
 
@@ -199,8 +239,11 @@ class Catalog(Protocol):
         """Look at what is there before anybody asks, so that pages can tell of it."""
         ...
 
-    async def offered(self, manifest: Mapping[str, Any]) -> Offered:
-        """The tools of this manifest now. Never raises for a broken server: that is a Gap."""
+    async def offered(self, manifest: Mapping[str, Any], lends: Lends | None = None) -> Offered:
+        """The tools of this manifest now. Never raises for a broken server: that is a Gap.
+
+        Servers that `lends` has something for are connected to for that environment alone.
+        """
         ...
 
     async def tidy(self) -> None:

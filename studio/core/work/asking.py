@@ -94,24 +94,39 @@ class Asking:
     async def _prepared(
         self, hold: Hold, session: Session, offered: Offered
     ) -> tuple[Session, str]:
-        """Have the session's environment ready, as long as nobody stops the turn; or why not."""
+        """Have the session's environment ready, as long as nobody stops the turn; or why not.
+
+        The limits of the turn hold meanwhile.
+        """
         assert self.driver.environments is not None, "asked where there are environments"
         task = hold.out.create_task(self.driver.environments.ready(session, offered))
         try:
             while not task.done():
+                now = self.driver.clock.now()
+                left = turn.until(session, now) - now
                 grew = hold.out.create_task(hold.grew.wait())
                 try:
-                    await asyncio.wait([grew, task], return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait(
+                        [grew, task], timeout=max(0.0, left / 1000),
+                        return_when=asyncio.FIRST_COMPLETED,
+                    )  # fmt: skip
                 finally:
                     grew.cancel()
-                if hold.grew.is_set():
-                    hold.grew.clear()
-                    session = await self.driver.session(session.id) or session
-                    if _is_over(session):
-                        return session, ""
+                session = await self._looked(hold, session)
+                if _is_over(session):
+                    return session, ""
             return session, task.result()
         finally:
             task.cancel()
+
+    async def _looked(self, hold: Hold, session: Session) -> Session:
+        """The session after what came meanwhile, and after a limit of its turn that was reached."""
+        if hold.grew.is_set():
+            hold.grew.clear()
+            session = await self.driver.session(session.id) or session
+        if turn.until(session, now := self.driver.clock.now()) <= now:
+            session = (await self.driver.commit(hold, self.driver.following(hold))).session
+        return session
 
     def _place(self, session: Session, ask: turn.AskModel) -> str:
         """Where in the turn's trace this is, for the provider's own telemetry."""

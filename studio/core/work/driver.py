@@ -73,7 +73,7 @@ class Driver:
             following = turn.advance(session, now, frozenset(hold.running))
             if following.events:
                 fault("expiry.before_commit")
-                session = (await self.commit(hold, self._following(hold))).session
+                session = (await self.commit(hold, self.following(hold))).session
             elif following.ask is not None:
                 session = await self._asking.ask(hold, session, following.ask)
             elif following.sends:
@@ -90,7 +90,7 @@ class Driver:
                 else:
                     return
 
-    def _following(self, hold: Hold) -> Rule:
+    def following(self, hold: Hold) -> Rule:
         """The rule that says what is to be recorded now."""
         running = frozenset(hold.running)
         return lambda session: turn.advance(session, self.clock.now(), running).events
@@ -166,7 +166,8 @@ class Driver:
     async def offered(self, session: Session, manifest: agents_rule.Manifest) -> Offered:
         """The tools the agent is offered now; word of them is left for the pages."""
         await self.opening.fresh()
-        offered = await self.catalog.offered(manifest.data)
+        lends = None if self.environments is None else await self.environments.lends(session)
+        offered = await self.catalog.offered(manifest.data, lends)
         await self._list(session, offered)
         await self._health.note(offered.servers, self.mask)
         if self.environments is None:

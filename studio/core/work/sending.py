@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from studio.core.faults import fault
@@ -145,7 +145,9 @@ class Sending:
         """Call the tool; whatever happens becomes an outcome, never an exception."""
         spec = tool.spec
         try:
-            async with asyncio.timeout(spec.timeout + 1.0):
+            async with asyncio.timeout(None if spec.waits else spec.timeout + 1.0) as limit:
+                if spec.waits:
+                    kit = replace(kit, begins=lambda: _from_now(limit, spec.timeout + 1.0))
                 if spec.name in platform.KEEPING:
                     return await self._keeping.answer(tool, arguments, kit)
                 result = await tool.call(arguments, kit)
@@ -211,6 +213,10 @@ class _Prepared:
             return calls.stand(session, effect_id, kind="timer", deadline=due)
         except ToolError as error:
             return calls.refuse_call(session, effect_id, code=error.code, message=error.message)
+
+
+def _from_now(limit: asyncio.Timeout, seconds: float) -> None:
+    limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
 
 def _missing(call: Call, offered: Offered) -> str:

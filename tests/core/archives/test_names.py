@@ -26,6 +26,20 @@ def test_links_inside(path: str, target: str):
     assert names.target_fault(path, target) is None
 
 
+@pytest.mark.parametrize("target", ["/usr/bin/python3", "/usr/local/bin/python3.12", "/bin/sh"])
+def test_a_link_to_a_program_of_the_system_is_kept(target: str):
+    assert names.target_fault(".venv/bin/python", target) is None
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/etc/passwd", "/usr", "/usr/", "/usr/../etc/passwd", "/usr/./bin", "/home/x", "/usr\\x",
+     "//usr/bin/x", "/proc/self/root", "/usr/bin/..", "/lib64/../root", "/usrx/bin"],
+)  # fmt: skip
+def test_no_other_absolute_link_is(target: str):
+    assert "leads out" in str(names.target_fault("l", target))
+
+
 PARTS = st.sampled_from(["a", "b", "c", "..", ".", ""])
 TARGETS = st.lists(PARTS, min_size=1, max_size=5).map("/".join)
 

@@ -91,6 +91,7 @@ def test_what_was_exported_can_be_taken_in(disks: Disks, tmp_path: Path, form):
     (work / "src" / "run.sh").chmod(0o755)
     (work / "empty").mkdir(mode=0o700)
     (work / "src" / "link").symlink_to("../empty")
+    (work / "python").symlink_to("/usr/bin/python3")  # as in a virtualenv
     (work / "large").write_bytes(bytes(range(256)) * 30_000)
     kept = disks.keep(work)
     archive = tmp_path / "archive"

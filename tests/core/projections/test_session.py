@@ -53,13 +53,13 @@ async def test_limits_say_what_the_newest_turn_used(
     view = await reader.session(bob, session_id)
 
     assert view.limits[:2] == (
-        LimitUse(name="steps", used=1, value=9, hard=False, unit="steps"),
-        LimitUse(name="calls", used=2, value=100, hard=True, unit="calls"),
+        LimitUse(name="steps", used=1, exact=1, value=9, hard=False, unit="steps"),
+        LimitUse(name="calls", used=2, exact=2, value=100, hard=True, unit="calls"),
     )
     assert [(limit.name, limit.unit) for limit in view.limits[2:]] == [
         ("active_seconds", "seconds"), ("total_seconds", "seconds"),
     ]  # fmt: skip
-    assert view.limits[3].used == 2
+    assert (view.limits[3].used, view.limits[3].exact // 1000) == (2, 2)
 
 
 async def test_time_of_a_turn_ends_with_it_whatever_comes_after(

@@ -18,7 +18,7 @@ import pytest
 from studio.core.sandboxes import container, gaps
 from studio.core.sandboxes.container import Container, Image
 from studio.core.sandboxes.containers import flags, script
-from studio.core.sandboxes.containers.cli import Cli, found
+from studio.core.sandboxes.containers.cli import Cli, answering
 from studio.core.sandboxes.containers.flags import FLAGS, Backend, Shape
 from studio.core.sandboxes.contract import Command, Limits, SandboxError
 from tests.standins import boxed, container_cli
@@ -83,12 +83,16 @@ def test_the_whole_command_line():
         "--tmpfs /tmp:rw,nosuid,nodev,size=67108864",
         "--pids-limit 128 --memory 1073741824 --memory-swap 1073741824 --user 65533:65533",
         "--ulimit core=0 --ulimit fsize=536870912",
+        "--ulimit nofile=1024",
         "--mount type=bind,source=/d,target=/work",
         "--mount type=bind,source=/r,target=/run/studio,readonly=true",
         "--label studio.environment=env_1",
         "--entrypoint /bin/sh sha256:1 -c",
     ):
         assert part in told
+    assert "nproc" not in told
+    podman = " ".join(flags.argv(shape(), backend(*FEATURES, name="podman")))
+    assert "--ulimit nproc=" in podman  # else it asks for more than a machine may let it
     assert not {"--privileged", "--cap-add", "--volume", "--publish", "--device"} & set(words)
 
 
@@ -544,28 +548,26 @@ async def test_without_a_relay_in_the_image_the_network_is_closed_and_that_is_a_
 # Live ---------------------------------------------------------------------------------------------
 
 
-def _live() -> str:
-    """Why no real container service can be tried here; empty when one answers."""
-    cli = found()
+async def _live() -> tuple[Cli, str]:
+    """A container service that answers here, and an image of it; skipped without."""
+    cli = await answering()
     if cli is None:
-        return "NOT RUN: containers: neither docker nor podman is installed"
-    done = subprocess.run([cli.program, "ps"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return f"NOT RUN: containers: {cli.name} does not answer: {done.stderr.strip()[-200:]}"
-    images = subprocess.run(
-        [cli.program, "images", "--format", "{{.ID}}"], capture_output=True, text=True, check=False
-    )
-    return "" if images.stdout.split() else f"NOT RUN: containers: {cli.name} has no image"
+        pytest.skip("NOT RUN: containers: neither docker nor podman is installed")
+    try:
+        images = await cli.sure("images", "--format", "{{.ID}}")
+    except SandboxError as wrong:
+        pytest.skip(f"NOT RUN: containers: {wrong.message}")
+    if not images.split():
+        pytest.skip(f"NOT RUN: containers: {cli.name} has no image")
+    return cli, images.decode().split()[0]
 
 
 async def test_a_real_container_where_there_is_one(tmp_path):
-    if reason := _live():
-        pytest.skip(reason)
-    cli = found()
-    assert cli is not None
-    images = await cli.sure("images", "--format", "{{.ID}}")
-    image = Image(name=images.decode().split()[0])
-    box = Container(tmp_path / "disk", identity=f"test-{os.getpid()}", image=image, cli=cli, free=0)
+    cli, image = await _live()
+    tmp_path.chmod(0o755)
+    box = Container(
+        tmp_path / "disk", identity=f"test-{os.getpid()}", image=Image(name=image), cli=cli, free=0
+    )
     try:
         ran = await box.shell(Command(line="id -u; touch /x || echo kept; echo 1 >f"))
         late = await box.shell(Command(line="(setsid sleep 72 &); sleep 73", seconds=1))
@@ -575,3 +577,20 @@ async def test_a_real_container_where_there_is_one(tmp_path):
     assert ran.output.endswith(b"kept\n")
     assert late.ended == "timeout"
     assert (tmp_path / "disk/f").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("name", ["docker", "podman"])
+async def test_the_program_that_answers_is_taken(tmp_path, monkeypatch, name):
+    for other in ("docker", "podman"):
+        path = tmp_path / other
+        if other == name:
+            container_cli.program(tmp_path).rename(path)
+        else:
+            path.write_text("#!/bin/sh\necho no service >&2; exit 1\n")
+            path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    cli = await answering()
+
+    assert cli is not None
+    assert (cli.name, cli.is_known) == (name, True)

@@ -241,7 +241,7 @@ async def test_what_is_told_of_servers_and_gaps_is_masked_again(core: Core) -> N
     core.offer(tool("pay"))
 
     class Telling:
-        async def offered(self, manifest: Any) -> Offered:
+        async def offered(self, manifest: Any, lends: Any = None) -> Offered:
             found = await core.catalog.offered(manifest)
             return Offered(tools=found.tools, gaps=found.gaps, servers=(seen,))
 

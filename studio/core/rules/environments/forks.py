@@ -55,8 +55,9 @@ def secrets(
 ) -> Taken:
     """Which secrets come along, or why one that was chosen may not.
 
-    Refused (`secret_not_in_manifest`) where the target declares none of that name, and
-    (`secret.moved`) where it would go to another place than it was set for.
+    Refused (`secret_not_in_manifest`) where the target declares none of that name,
+    (`secret.moved`) where it would go to another place than it was set for, and
+    (`secret_host_taken`) where two of those chosen would go to one host.
     """
     declared = slots.of_definition(target.definition)
     before = {slot.name: slot for slot in source.slots}
@@ -72,9 +73,25 @@ def secrets(
                 f"{slot.binding}. Set it there anew.",
                 code="secret.moved",
             )
+        slots.one_for_a_host(declared, name, chosen)
     copied = tuple(sorted(set(chosen)))
     left = tuple(sorted(name for name in filled if name not in copied))
     return Taken(copied=copied, left=left, missing=slots.coverage(declared, copied).missing)
+
+
+def meant(widened: Mapping[str, Sequence[str]], *, wider: bool) -> None:
+    """Refuse a fork in which secrets could reach more than before, unless that is said."""
+    if not widened or wider:
+        return
+    told = "; ".join(
+        f"the secret {name} could now reach {', '.join(places)}" for name, places in widened.items()
+    )
+    places_of = {name: list(places) for name, places in widened.items()}
+    raise Refused(
+        f"In this fork {told}. Say that this is meant, or do not copy "
+        f"{'it' if len(widened) == 1 else 'them'}.",
+        code="fork.wider", details={"widened": places_of},
+    )  # fmt: skip
 
 
 def changes(source: Environment, target: Target) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Operations: what a person wants done to a disk as a whole, one at a time for each environment.
 
 Keeping needs only that no command runs for a moment; whatever puts another disk in place needs
-that no turn stands on this one.
+that no turn stands on this one. To start an environment does before a turn what a turn would do.
 """
 
 from collections.abc import Collection
@@ -14,11 +14,11 @@ from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.records import Busy
 from studio.core.rules.errors import Invalid, NotFound, Refused
 
-Act = Literal["keep", "restore", "reset", "stop", "import"]
+Act = Literal["keep", "restore", "reset", "start", "stop", "import"]
 CHANGING = frozenset({"restore", "reset", "stop", "import"})
 WORDS: dict[str, str] = {
     "keep": "keep its disk", "restore": "restore its disk", "reset": "reset it",
-    "stop": "stop it", "import": "import the archive",
+    "start": "start it", "stop": "stop it", "import": "import the archive",
 }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def ask(
             f"{WORDS.get(waiting, waiting)}, and that is not done yet. Wait for it.",
             code="environment_busy", details={"operation": waiting},
         )  # fmt: skip
-    if act in CHANGING:
+    if act in CHANGING or act == "start":
         records.idle(environment, busy, WORDS[act])
     if act == "restore" and version not in there:
         raise NotFound("The disk has no such version.", code="disk.not_found")

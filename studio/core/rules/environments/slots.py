@@ -18,6 +18,7 @@ from studio.core.rules.reading import Reader
 
 TYPES = ("bearer", "headers", "variable", "file")
 MOST = 100
+HTTP, HTTPS = 80, 443
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")  # POSIX, Base Definitions 8.1
 FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 FILE_BYTES = 64 * 1024
@@ -42,7 +43,8 @@ class Slot:
     def place(self) -> str:
         """What no two slots of a manifest may share: a host, a variable or a file."""
         if self.type in ("bearer", "headers"):
-            return f"host {urlsplit(self.binding).netloc.lower().removesuffix(':443')}"
+            host, port = origin(self.binding)
+            return f"host {host}" if port == HTTPS else f"host {host}:{port}"
         return f"{self.type} {self.binding}"
 
 
@@ -94,6 +96,45 @@ def variable_fault(name: str) -> str | None:
 def of_definition(definition: Mapping[str, Any]) -> tuple[Slot, ...]:
     """The slots of a definition that was checked."""
     return tuple(Slot(**one) for one in definition.get("secrets", ()))
+
+
+def origin(url: str) -> tuple[str, int]:
+    """(host, port) of an address, however they are written; ValueError when it has no such port."""
+    parts = urlsplit(url)
+    usual = HTTPS if parts.scheme == "https" else HTTP
+    return (parts.hostname or "").rstrip("."), usual if parts.port is None else parts.port
+
+
+def one_for_a_host(slots: Sequence[Slot], name: str, filled: Collection[str]) -> None:
+    """Refuse a value for a slot whose host another secret that is set is bound to already.
+
+    A manifest that is saved has no two slots for one host; this holds for those that were saved
+    before that was asked, and whatever names a host in two ways.
+    """
+    asked = next(slot for slot in slots if slot.name == name)
+    for other in slots:
+        if other.name == name or other.name not in filled or not _meet(asked, other):
+            continue
+        raise Refused(
+            f"{name} is bound to {asked.binding}, and so is {other.name}, which is set: its "
+            f"binding is {other.binding}. One host gets one secret. Remove {other.name} first, or "
+            "bind both headers in one slot.",
+            code="secret_host_taken", details={"slot": other.name},
+        )  # fmt: skip
+
+
+def _meet(one: Slot, other: Slot) -> bool:
+    """Both would go to one host and port."""
+    if not {one.type, other.type} <= {"bearer", "headers"}:
+        return False
+    (host, port), (another, other_port) = origin(one.binding), origin(other.binding)
+    return port == other_port and (
+        host == another or _covers(host, another) or _covers(another, host)
+    )
+
+
+def _covers(pattern: str, host: str) -> bool:
+    return pattern.startswith("*.") and host.endswith(pattern[1:])
 
 
 def slot_named(slots: Sequence[Slot], name: str) -> Slot:
@@ -166,6 +207,8 @@ def _binding_fault(kind: str, binding: str) -> str | None:
     parts = urlsplit(binding)
     if parts.scheme != "https" or parts.query:
         return "must be an https address without a query; it holds for all that begins with it."
+    if "*" in parts.netloc:
+        return "must name one host; a * stands for none here."
     return None
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from studio.core.sandboxes import paths
+from studio.core.sandboxes.box.unlinked import held
 from studio.core.sandboxes.contract import Limits, SandboxError
 from studio.core.sandboxes.gate import whole
 from studio.core.sandboxes.trees import MOST_DEPTH, tree
@@ -25,11 +26,15 @@ _SLACK = 1024**2
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Bytes that files take up, how many entries there are, and whether folders nest too deeply."""
+    """Bytes that files take up, how many entries there are, and whether folders nest too deeply.
+
+    `held` are those bytes of it that lie in files which are deleted and still open.
+    """
 
     size: int
     entries: int
     is_too_deep: bool = False
+    held: int = 0
 
 
 def measured(root: Path, most: int) -> Usage:
@@ -44,6 +49,18 @@ def measured(root: Path, most: int) -> Usage:
             except FileNotFoundError:
                 continue  # deleted while we look
     return Usage(size=size, entries=entries, is_too_deep=walk.too_deep)
+
+
+def _with_held(root: Path, most: int, before: Usage | None, lost: int) -> Usage:
+    """What lies there, and what is deleted and open where room is gone that files do not explain.
+
+    Looking for that goes through all processes, so it is not done each time.
+    """
+    found = measured(root, most)
+    if before is not None and not before.held and lost - (found.size - before.size) <= _SLACK:
+        return found
+    open_ones = held(root)
+    return replace(found, size=found.size + open_ones, held=open_ones)
 
 
 class Watch:
@@ -82,9 +99,10 @@ class Watch:
     async def look(self) -> Usage:
         """What lies on the disk, as of now."""
         async with self._lock:
-            self._room = _room(self._root)
+            before, self._room = self._room[0], _room(self._root)
+            lost = before - self._room[0]
             began = time.monotonic()
-            self._last = await whole(measured, self._root, self._limits.entries)
+            self._last = await whole(_with_held, self._root, self._limits.entries, self._last, lost)
             self._looked = time.monotonic()
             self.period = max(SHORTEST, SHARE * (self._looked - began))
             return self._last

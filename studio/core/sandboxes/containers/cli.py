@@ -1,6 +1,7 @@
 """docker or podman, spoken to by their command line."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -31,6 +32,11 @@ class Cli:
     def __init__(self, program: str, name: Name) -> None:
         self.program, self.name = program, name
         self._backend: Backend | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its service has answered."""
+        return self._backend is not None
 
     async def call(self, *words: str, given: bytes = b"", seconds: float = SECONDS) -> Done:
         """Run it to its end; SandboxError when it takes longer than `seconds`."""
@@ -87,13 +93,18 @@ class Cli:
         return self._backend
 
 
-def found() -> Cli | None:
-    """The program that is installed here, docker before podman."""
+async def answering() -> Cli | None:
+    """The program whose service answers here, docker before podman; None when neither is installed.
+
+    When none of those that are installed answers it is the first, which says why.
+    """
     names: tuple[Name, ...] = ("docker", "podman")
-    for name in names:
-        if program := shutil.which(name):
-            return Cli(program, name)
-    return None
+    there = [Cli(program, name) for name in names if (program := shutil.which(name))]
+    for cli in there:
+        with contextlib.suppress(SandboxError):
+            await cli.backend()
+            return cli
+    return there[0] if there else None
 
 
 def unavailable(why: str) -> SandboxError:

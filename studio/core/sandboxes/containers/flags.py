@@ -6,6 +6,7 @@ a test holds the two together. Flags are those that docker and podman share.
 
 import hashlib
 import json
+import resource
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,6 +14,8 @@ from typing import Final, Literal
 from studio.core.sandboxes.contract import Limits
 
 Name = Literal["docker", "podman"]
+OPEN_FILES = 1024
+USER_PROCESSES = 32_768
 SCRATCH = 64 * 1024**2  # bytes of /tmp, and of each other place in memory
 IDENTITY, SHAPE = "studio.environment", "studio.shape"  # labels
 RUNTIME = "/run/studio"  # where sockets of the proxy are shown
@@ -78,6 +81,7 @@ def argv(shape: Shape, backend: Backend) -> list[str]:
     words += _owner(shape, backend)
     words += ["--tmpfs", f"/run/secrets:rw,nosuid,nodev,noexec,mode=1777,size={SCRATCH}"]
     words += ["--ulimit", "core=0", "--ulimit", f"fsize={shape.limits.file}"]
+    words += ["--ulimit", f"nofile={OPEN_FILES}", *_processes(backend)]
     words += ["--mount", _mount(shape.disk, "/work", backend)]
     words += ["--mount", f"{_mount(shape.runtime, RUNTIME, backend)},readonly=true"]
     words += ["--workdir", "/work", "--label", f"{IDENTITY}={shape.identity}"]
@@ -116,6 +120,18 @@ def _owner(shape: Shape, backend: Backend) -> list[str]:
         return ["--user", f"{shape.owner}:{shape.owner}"]
     # Rootless, the container's root is the studio's own user; podman can show it as itself.
     return ["--userns", "keep-id"] if backend.name == "podman" else []
+
+
+def _processes(backend: Backend) -> list[str]:
+    """A number that podman may give as well; unasked it wants more than some machines let it.
+
+    What bounds a container is the limit of its own processes, not this one of its user.
+    """
+    if backend.name != "podman":
+        return []
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    most = USER_PROCESSES if hard == resource.RLIM_INFINITY else min(hard, USER_PROCESSES)
+    return ["--ulimit", f"nproc={most}"]
 
 
 def _mount(source: str, target: str, backend: Backend) -> str:

@@ -48,7 +48,7 @@ async def _shell(desk: Desk, arguments: Mapping[str, Any], kit: Kit) -> Result:
     command = Command(
         line=arguments["command"], cwd=arguments.get("cwd", "."),
         seconds=float(arguments.get("seconds", desk.seconds)), variables=variables,
-        files=opened.files, egress=kit.effect_id,
+        files=opened.files, egress=kit.effect_id, begun=kit.begins,
     )  # fmt: skip
     ran = await desk.sandbox.shell(command, _teller(kit))
     text = output.plain(ran.output)

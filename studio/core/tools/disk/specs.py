@@ -29,5 +29,6 @@ def spec(name: str, *, place: str, identity: str, secrets: tuple[str, ...] = ())
     return ToolSpec(
         name=name, description=WORDS[name], schema=SCHEMAS[name], origin=Origin(kind="sandbox"),
         hash=ids.digest(definition), destination=place, read_only=reads, repeatable=reads,
-        parallel=reads, on_uncertain="tell", timeout=longest, secrets=secrets,
+        parallel=reads, on_uncertain="tell", timeout=longest, waits=True,
+        secrets=secrets,
     )  # fmt: skip

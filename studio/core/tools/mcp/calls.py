@@ -51,13 +51,14 @@ class McpTool:
         from pydantic import ValidationError
 
         begun = False
-        self._connection.busy += 1
+        left = min(self.spec.timeout, kit.deadline - time.monotonic())
         try:
-            async with asyncio.timeout(min(self.spec.timeout, kit.deadline - time.monotonic())):
-                client, listed = await self._connection.offering(anew=kit.held)
-                self._compare(listed)
-                begun = True
-                answer = await self._send(client, arguments, kit)
+            with self._connection.at_work():
+                async with asyncio.timeout(left):
+                    client, listed = await self._connection.offering(anew=kit.held)
+                    self._compare(listed)
+                    begun = True
+                    answer = await self._send(client, arguments, kit)
         except Down as wrong:
             raise errors.not_sent("tool.unreachable", unsaid(str(wrong))) from None
         except TimeoutError:
@@ -74,8 +75,6 @@ class McpTool:
         except ValidationError:
             words = "The server answered with something that is not a result."
             raise self._unsure("tool.bad_result", words) from None
-        finally:
-            self._connection.busy -= 1
         self._connection.well()
         return answer
 

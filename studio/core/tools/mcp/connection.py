@@ -7,7 +7,7 @@ pause, when it broke.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,7 @@ class Connection:
         self._failures, self._not_before = 0, 0.0
         self._tools: tuple[mcp_types.Tool, ...] | None = None
         self._listing = asyncio.Lock()
-        self.busy, self.is_listening = 0, False
+        self.busy, self.is_listening, self._retired = 0, False, False
 
     @property
     def is_up(self) -> bool:
@@ -144,6 +144,23 @@ class Connection:
     def drop(self) -> None:
         """End this connection; the next use starts another."""
         self._stop.set()
+
+    def retire(self) -> None:
+        """End this connection once no call is out on it; nobody begins another."""
+        self._retired = True
+        if not self.busy:
+            self.drop()
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """A call is out on it."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            if self._retired and not self.busy:
+                self.drop()
 
     def well(self) -> None:
         """A call was answered, so the next failure is a first one again."""

@@ -49,6 +49,14 @@ class DiskVerbs(Verbs):
         """Empty the disk, after keeping it; the next turn sets it up anew."""
         return await self._ask(person, word, "reset")
 
+    async def start_environment(self, person: Person, word: str) -> str:
+        """Have it ready before a turn needs it: its disk set up, its sandbox running.
+
+        Asked again it is the same wish while the first is open, and changes nothing once it
+        stands. Refused while a turn of the environment is not over: that turn starts it.
+        """
+        return await self._ask(person, word, "start")
+
     async def stop_environment(self, person: Person, word: str) -> str:
         """End whatever runs in it; the disk stays, and the next command starts it again."""
         return await self._ask(person, word, "stop")
@@ -87,7 +95,11 @@ class DiskVerbs(Verbs):
         operation_id = self.clock.new_id("opn")
 
         def rule(conn: sa.Connection, environment: Environment) -> list[e.Event]:
+            nonlocal operation_id
             waiting = operations.open_of(conn, id)
+            if act == "start" and waiting is not None and waiting.act == act:
+                operation_id = waiting.id
+                return []
             return rule_of.ask(
                 environment, act, operation_id=operation_id, by=person,
                 busy=environments.busy(conn, id, person),

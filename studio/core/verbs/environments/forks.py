@@ -13,12 +13,12 @@ import sqlalchemy as sa
 from studio.core.rules import access
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
-from studio.core.rules.environments import forks, names, records
+from studio.core.rules.environments import forks, guards, names, reach, records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.forks import Target
 from studio.core.rules.errors import NotFound, Refused, Unavailable
 from studio.core.sealing import CannotOpen, KeyFile, Place, Sealed
-from studio.core.store import environments, secrets
+from studio.core.store import environments, policies, secrets
 from studio.core.store.journal import Others
 from studio.core.verbs.environments import finding
 from studio.core.verbs.environments.life import check_owner
@@ -31,8 +31,9 @@ class ForkPlan:
     """What a fork makes, or would make. `version` is the source's, None for an empty disk.
 
     `copied`, `left` and `missing` are names of secrets: those that come along, those of the source
-    that do not, and those that the target needs and will not have. `changes` compare definitions.
-    `id` is None for a dry run.
+    that do not, and those that the target needs and will not have. `widened` says of a copied one
+    what it could reach there and cannot at the source. `changes` compare definitions. `id` is None
+    for a dry run.
     """
 
     id: str | None
@@ -48,6 +49,7 @@ class ForkPlan:
     copied: tuple[str, ...]
     left: tuple[str, ...]
     missing: tuple[str, ...]
+    widened: Mapping[str, tuple[str, ...]]
     labels: Mapping[str, str]
     owner: str
     changes: tuple[str, ...]
@@ -73,13 +75,17 @@ class ForkVerbs(Verbs):
     async def fork_environment(
         self, person: Person, source: str, name: str, *, manifest: str | None = None,
         version: int | None = None, secrets: Sequence[str] = (),
-        labels: Mapping[str, Any] | None = None, owner: str | None = None, dry_run: bool = False,
+        labels: Mapping[str, Any] | None = None, owner: str | None = None, wider: bool = False,
+        dry_run: bool = False,
     ) -> ForkPlan:  # fmt: skip
         """Make an environment from another, which keeps everything; or say what that would do.
 
         Without `manifest` it has the same definition. `version` is of the source's disk: None for
         the newest, 0 for an empty one. `secrets` are those to copy: each must be set, and declared
         by the target with the same type and binding. Refused while a turn works in the source.
+        Refused (`fork.wider`) where a copied secret could reach more than at the source, unless
+        `wider` says that this is meant. Denied to an operator where `labels` differ in one that a
+        rule of the policy asks about.
         """
         access.needs(person, "operator", "fork an environment")
         names.check_name(name)
@@ -94,10 +100,13 @@ class ForkVerbs(Verbs):
         def rule(conn: sa.Connection) -> Others:
             found = finding.environment(conn, source)
             records.guarded(person, found)
+            if checked is not None:
+                guards.check_change(person, policies.current(conn), found.labels, checked)
             planned, target = _plan(conn, found, asked)
             plan[:] = [planned]
             if dry_run:
                 return []
+            forks.meant(planned.widened, wider=wider)
             records.idle(found, environments.busy(conn, found.id, person), "fork it")
             plan[:] = [replace(planned, id=new)]
             return _made(conn, self.seals, found, target, planned, new, person)
@@ -125,6 +134,9 @@ def _plan(conn: sa.Connection, source: Environment, asked: _Asked) -> tuple[Fork
         version=disk.version if disk is not None else None,
         files=disk.files if disk is not None else 0, bytes=disk.bytes if disk is not None else 0,
         copied=taken.copied, left=taken.left, missing=taken.missing, owner=asked.owner,
+        widened=reach.widened(
+            source.definition, source.kind, target.definition, target.kind, taken.copied
+        ),
         labels=asked.labels if asked.labels is not None else dict(source.labels),
         changes=forks.changes(source, target), warnings=target.warnings,
     )  # fmt: skip

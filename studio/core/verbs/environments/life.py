@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from studio.core.rules import access
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
+from studio.core.rules.environments import guards, names, records
 from studio.core.rules.environments import manifest as manifests
-from studio.core.rules.environments import names, records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.environments.manifest import Manifest
 from studio.core.rules.errors import Denied, Invalid
-from studio.core.store import environments
+from studio.core.store import environments, policies
 from studio.core.store.journal import Others
 from studio.core.verbs.environments import finding
 from studio.core.verbs.parts import Verbs
@@ -44,7 +44,8 @@ class LifeVerbs(Verbs):
         From a `manifest` (`name`, its newest version, or `name@3`), or from a `definition` written
         inline, which is an admin's to give as saving a manifest is. One that is there already
         stays on its version when none is named. Refused (`environment_immutable`) with the fields
-        that differ. `owner` None is everybody; only an admin names somebody else.
+        that differ. `owner` None is everybody; only an admin names somebody else, or gives labels
+        that a rule of the policy asks about.
         """
         access.needs(person, "operator", "make an environment")
         names.check_name(name)
@@ -59,6 +60,7 @@ class LifeVerbs(Verbs):
                 _again(conn, found, manifest, inline, checked, owner)
                 made.update(_made(found, is_new=False))
                 return []
+            guards.check_change(person, policies.current(conn), {}, checked or {})
             fields, warnings = _fields(conn, person, name, manifest, inline)
             event = e.EnvironmentMade(
                 **fields, labels=checked or {}, owner=owner or "", by=person.id
@@ -75,10 +77,19 @@ class LifeVerbs(Verbs):
     async def label_environment(
         self, person: Person, environment: str, labels: Mapping[str, Any]
     ) -> None:
-        """Give an environment these labels in place of all it has."""
+        """Give an environment these labels in place of all it has.
+
+        Denied (`denied.label_of_policy`) to an operator where a rule of the policy asks about one
+        that would come or go.
+        """
         access.needs(person, "operator", "label an environment")
         checked = names.check_labels(labels)
-        await self._change(person, environment, lambda _, it: records.label(it, checked, person))
+
+        def rule(conn: sa.Connection, it: Environment) -> list[e.Event]:
+            guards.check_change(person, policies.current(conn), it.labels, checked)
+            return records.label(it, checked, person)
+
+        await self._change(person, environment, rule)
 
     async def give_environment(self, person: Person, environment: str, owner: str) -> None:
         """Make an environment one person's alone to use, or (with "") everybody's."""

@@ -22,7 +22,8 @@ class EnvironmentSecretVerbs(Verbs):
     ) -> int:
         """Seal a value for a declared slot of an environment; the version that it has now.
 
-        Refused (`secret_not_in_manifest`) when there is no such slot. A `headers` value is a JSON
+        Refused (`secret_not_in_manifest`) when there is no such slot, or (`secret_host_taken`) when
+        another secret that is set is bound to the same host. A `headers` value is a JSON
         map of header to value.
         """
         access.needs(person, "admin", "set a secret of an environment")
@@ -33,6 +34,8 @@ class EnvironmentSecretVerbs(Verbs):
             nonlocal version
             found = finding.environment(conn, environment)
             slots.check_value(slots.slot_named(found.slots, name), value)
+            filled = [row.name for row in kept.list_of(conn, found.id)]
+            slots.one_for_a_host(found.slots, name, filled)
             version = seal(conn, self.seals, found.id, name, value)
             event = e.SecretSet(owner=found.id, name=name, version=version, by=person.id)
             return [(found.id, [event])]

@@ -4,6 +4,7 @@ Bytes first, then the fact: who dies in between leaves bytes that no version nam
 collected. A restore keeps what was there before, so nothing is lost by it.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from studio.core.faults import fault
@@ -15,6 +16,8 @@ from studio.core.rules.errors import NotFound
 from studio.core.sandboxes.gate import whole
 from studio.core.store import environments
 from studio.core.work.environments.places import Place, Places, owner_of
+
+BOUND = "what this environment's disk may hold (disk_mib). Take less, or fork it with more"
 
 
 async def keep(
@@ -98,7 +101,8 @@ async def first(places: Places, place: Place, environment: Environment) -> None:
 
 async def take_in(places: Places, place: Place, archive: Path, *, name: str, by: str) -> int:
     """Put what an archive holds in the disk's place, keeping first what is there."""
-    brought = await whole(places.disks.take_in, archive, limits=place.limits)
+    limits = replace(place.limits, bytes=place.most_bytes, bound=BOUND)
+    brought = await whole(places.disks.take_in, archive, limits=limits)
     await keep(places, place, "hand", note=f"Before {name} was imported.", by=by)
     await put(places, place, brought.digest)
     fault("disk.before_fact")

@@ -20,7 +20,7 @@ from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import environments, files, operations, probes
 from studio.core.store.feed import Feed
 from studio.core.store.operations import Operation
-from studio.core.work.environments import keeping
+from studio.core.work.environments import keeping, setup
 from studio.core.work.environments.locks import Locked
 from studio.core.work.environments.places import Place, Places
 
@@ -112,6 +112,8 @@ class Operations:
         """What came of it; whatever happens is a fact."""
         try:
             place = await self.places.open(operation.environment_id)
+            if operation.act == "start":
+                return await self._started(place, operation)
             async with self.places.locks.alone(place.id, within=LOCK_SECONDS):
                 version = await self._act(place, operation)
             return e.OperationEnded(operation_id=operation.id, ok=True, version=version)
@@ -124,6 +126,14 @@ class Operations:
         except Exception as wrong:
             log.exception("To %s a disk failed in a way it should not.", operation.act)
             return _failed(operation, "operation.broken", f"It broke: {type(wrong).__name__}.")
+
+    async def _started(self, place: Place, operation: Operation) -> e.OperationEnded:
+        """Set up and running, as a turn would have it; the setup takes the disk alone by itself."""
+        words = await setup.ready(self.places, place.id)
+        if words:
+            return _failed(operation, "setup.failed", words)
+        await self.places.start(place.id)
+        return e.OperationEnded(operation_id=operation.id, ok=True)
 
     async def _act(self, place: Place, operation: Operation) -> int | None:
         match operation.act:

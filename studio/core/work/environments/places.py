@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from studio.core.clock import Clock
 from studio.core.disks.disks import Disks
 from studio.core.disks.limits import Limits
+from studio.core.faults import fault
 from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
@@ -29,6 +30,7 @@ from studio.core.store import environments
 from studio.core.store.db import Db
 from studio.core.store.journal import Journal
 from studio.core.work.environments.locks import Locked, Locks
+from studio.core.work.environments.tries import Tries
 from studio.core.work.opening import Opening
 
 log = logging.getLogger("studio.worker")
@@ -81,9 +83,11 @@ class Place:
     turns: dict[str, e.TurnRef] = field(default_factory=dict)
     past: OrderedDict[str, e.TurnRef] = field(default_factory=OrderedDict)
     tried: list[e.EgressTried] = field(default_factory=list)
+    tries: Tries = field(default_factory=Tries)
     used: float = 0.0
     is_started: bool = False
     limits: Limits = field(default_factory=Limits)
+    most_bytes: int = Limits().bytes
     exported: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -137,7 +141,7 @@ class Places:
             opened = await self._opens(environment, folder, lambda tried: self._tell(id, tried))
             place = Place(
                 id=id, name=environment.name, folder=folder, opened=opened,
-                limits=_limits(environment),
+                limits=_limits(environment), most_bytes=_most_bytes(environment),
             )  # fmt: skip
             self._places.setdefault(id, place)
             place = self._places[id]
@@ -158,7 +162,15 @@ class Places:
                 place.past[effect_id] = place.turns.pop(effect_id)
                 while len(place.past) > MOST_TOLD:
                     place.past.popitem(last=False)
+                self.over(place, effect_id)
                 place.used = time.monotonic()
+
+    async def start(self, id: str) -> None:
+        """Have a sandbox run before a turn needs it; Locked when its disk is not to be had."""
+        place = await self.open(id)
+        async with self.locks.working(id, within=LOCK_SECONDS):
+            await self._started_anew(place)
+            await self.started(place)
 
     async def _started_anew(self, place: Place) -> None:
         """Forget a start that somebody, on whatever worker, has ended since."""
@@ -206,7 +218,9 @@ class Places:
             opened = await self._opens(environment, folder, lambda tried: None)
             place = Place(id=environment.id, name=environment.name, opened=opened, folder=folder)
         if place.sandbox.kind != "none":
+            fault("environment.before_destroy")
             await place.sandbox.reset()
+            fault("environment.mid_destroy")
             await place.sandbox.stop()
 
     async def run(self) -> None:
@@ -261,15 +275,22 @@ class Places:
         own = place.past.get(tried.command)
         running = [*([own] if own is not None else []), *place.turns.values()]
         turns = tuple(dict.fromkeys(running))[: records.MOST_TURNS]
-        place.tried.append(
-            e.EgressTried(
-                host=self.opening.values.mask.text(tried.host), port=tried.port,
-                outcome=tried.outcome, reason=tried.reason,
-                up=tried.bytes_up, down=tried.bytes_down, milliseconds=tried.milliseconds,
-                turns=turns,
-            )
+        fact = e.EgressTried(
+            host=self.opening.values.mask.text(tried.host), port=tried.port,
+            outcome=tried.outcome, reason=tried.reason,
+            up=tried.bytes_up, down=tried.bytes_down, milliseconds=tried.milliseconds,
+            turns=turns,
         )  # fmt: skip
-        self._telling.set()
+        self._wait(place, [fact] if place.tries.is_listed(fact, tried.command) else [])
+
+    def over(self, place: Place, command: str) -> None:
+        """A command ended: what of its tries was only counted is told."""
+        self._wait(place, place.tries.over(command))
+
+    def _wait(self, place: Place, tried: Sequence[e.EgressTried]) -> None:
+        place.tried += [*tried, *place.tries.forgotten()]
+        if place.tried:
+            self._telling.set()
 
     async def _tell_all(self, place: Place) -> None:
         """Record all that waits; what cannot be recorded now waits on."""
@@ -291,6 +312,12 @@ class Places:
             place.tried[:0] = tried[-MOST_TOLD:]
             log.warning("What %s reached for is not recorded yet: %s", place.name, wrong)
             raise
+
+
+def _most_bytes(environment: Environment) -> int:
+    """What its disk may hold, which nothing may bring more of."""
+    mib = environment.definition.get("limits", {}).get("disk_mib")
+    return Limits().bytes if mib is None else int(mib) * 1024**2
 
 
 def _limits(environment: Environment) -> Limits:

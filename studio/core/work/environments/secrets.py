@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
+from studio.core.rules import ids
 from studio.core.rules.environments.environment import Environment
-from studio.core.rules.environments.slots import Slot
+from studio.core.rules.environments.slots import Slot, origin
 from studio.core.tools.disk.desk import Opened
-from studio.core.tools.tool import ToolError
+from studio.core.tools.tool import Lent, ToolError
 
-FOR_COMMANDS = ("variable", "file")
+FOR_COMMANDS, FOR_ADDRESSES = ("variable", "file"), ("bearer", "headers")
 
 
 def for_command(
@@ -39,9 +41,44 @@ def for_url(environment: Environment, url: str) -> Slot | None:
     Only what stands before the first place of a template counts.
     """
     fixed, place, _ = url.partition("{")
-    found = [slot for slot in environment.slots if slot.type in ("bearer", "headers")]
+    found = [slot for slot in environment.slots if slot.type in FOR_ADDRESSES]
     below = [slot for slot in found if _is_below(fixed, slot.binding, is_whole=not place)]
     return max(below, key=lambda slot: len(slot.binding), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lending:
+    """What an environment lends to servers over HTTP (`Lends` of the tools)."""
+
+    environment: Environment
+    values: Mapping[str, str] = field(repr=False)
+    identity: str
+
+    @property
+    def environment_id(self) -> str:
+        """Whose secrets they are."""
+        return self.environment.id
+
+    def of(self, url: str) -> Lent | None:
+        """What goes along to this address."""
+        slot = for_url(self.environment, url)
+        value = self.values.get(slot.name) if slot is not None else None
+        if slot is None or value is None:
+            return None
+        return Lent(
+            name=slot.name, environment_id=self.environment.id, identity=self.identity,
+            headers=headers(slot, value),
+        )  # fmt: skip
+
+
+def lends(environment: Environment, values: Mapping[str, str]) -> Lending | None:
+    """What this environment lends with these values; None when no slot is bound to an address."""
+    bound = [slot for slot in environment.slots if slot.type in FOR_ADDRESSES]
+    if not bound:
+        return None
+    told = [[slot.name, slot.binding, values.get(slot.name)] for slot in bound]
+    identity = ids.digest([environment.id, told])
+    return Lending(environment=environment, values=values, identity=identity)
 
 
 def headers(slot: Slot, value: str) -> dict[str, str]:
@@ -52,8 +89,16 @@ def headers(slot: Slot, value: str) -> dict[str, str]:
 
 
 def _is_below(url: str, binding: str, *, is_whole: bool) -> bool:
-    asked, bound = urlsplit(url), urlsplit(binding)
-    if (asked.scheme, asked.netloc.lower()) != (bound.scheme, bound.netloc.lower()):
+    """Below it in path, at the very same scheme, host and port. A path that climbs is nowhere."""
+    try:
+        asked, bound = urlsplit(url), urlsplit(binding)
+        if (asked.scheme, *origin(url)) != (bound.scheme, *origin(binding)):
+            return False
+    except ValueError:
+        return False
+    if "@" in asked.netloc or any(
+        part in (".", "..") for part in unquote(asked.path).replace("\\", "/").split("/")
+    ):
         return False
     path = bound.path.rstrip("/")
     if asked.path.startswith(f"{path}/"):

@@ -4,7 +4,9 @@ When it fails the turn fails with the command and the end of its output, and the
 again with an empty disk. A worker that dies in the middle leaves a setup that is begun anew.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from studio.core.faults import fault
@@ -21,6 +23,7 @@ from studio.core.work.environments import keeping
 from studio.core.work.environments.places import Place, Places
 
 SAID_CHARACTERS = 1_500
+CUT_SHORT = "It was ended before it was done: its turn was over, or the studio was stopped."
 
 
 async def ready(places: Places, id: str) -> str:
@@ -83,13 +86,23 @@ async def _made(places: Places, place: Place, environment: Environment) -> str:
             await keeping.keep(places, place, "setup")
     except (SandboxError, StudioError, FileMissing, OSError) as wrong:
         problem = places.opening.values.mask.text(str(wrong))
+    except asyncio.CancelledError:
+        with suppress(StudioError):  # the store may be going, too
+            await asyncio.shield(_ended(places, place, runs, failed, CUT_SHORT))
+        raise
+    await _ended(places, place, runs, failed, problem)
+    if failed is not None:
+        return _told(environment, runs[-1], failed)
+    return f"The environment {environment.name} could not be set up. {problem}" if problem else ""
+
+
+async def _ended(
+    places: Places, place: Place, runs: list[e.SetupRun], failed: int | None, problem: str
+) -> None:
     await places.record(
         place.id,
         lambda conn, found: records.note_setup(found, runs, failed=failed, problem=problem),
     )
-    if failed is not None:
-        return _told(environment, runs[-1], failed)
-    return f"The environment {environment.name} could not be set up. {problem}" if problem else ""
 
 
 class FileMissing(Exception):
@@ -132,7 +145,10 @@ async def _commands(
             line=given["run"], cwd=given.get("cwd", "."), seconds=float(given["timeout"]),
             variables=dict(definition.get("variables", {})), egress=f"{attempt}-{number}",
         )  # fmt: skip
-        ran = await place.sandbox.shell(command)
+        try:
+            ran = await place.sandbox.shell(command)
+        finally:
+            places.over(place, command.egress)
         runs.append(_run(given["run"], ran, places.opening.values.mask))
         if ran.exit != 0 or ran.ended is not None:
             return number

@@ -8,6 +8,7 @@ import hashlib
 import shlex
 from collections.abc import Iterable
 
+from studio.core.faults import fault
 from studio.core.sandboxes.contract import Command, SandboxError
 from studio.core.tools.tool import Staged
 from studio.core.work.environments.places import Place
@@ -35,7 +36,9 @@ async def _put(place: Place, at: str, digest: str, package: Staged, path: str) -
         return
     data = package.read(path)
     assert hashlib.sha256(data).hexdigest() == digest, "a package gives what its hashes say"
+    fault("skill.before_write")
     await place.sandbox.write(at, data, known=known)
+    fault("skill.after_write")
 
 
 async def _known(place: Place, at: str) -> str | None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from studio.core.disks.removing import remove
+from studio.core.faults import fault
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import Refused, StudioError
 from studio.core.sandboxes.contract import SandboxError
@@ -66,6 +67,7 @@ class Sweeping:
         try:
             async with self.places.locks.alone(id, within=0):
                 await self.places.destroy(environment)
+                fault("environment.before_remove")
                 await asyncio.to_thread(remove, self.places.folder / id)
         except Locked:
             return

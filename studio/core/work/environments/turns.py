@@ -16,7 +16,16 @@ from studio.core.sandboxes.contract import SandboxError
 from studio.core.store import secrets as uses
 from studio.core.tools.disk import calls as disk
 from studio.core.tools.disk.desk import Desk, Opened
-from studio.core.tools.tool import Gap, Kit, Offered, Result, Tool, ToolError, ToolSpec
+from studio.core.tools.tool import (
+    Gap,
+    Kit,
+    Lends,
+    Offered,
+    Result,
+    Tool,
+    ToolError,
+    ToolSpec,
+)
 from studio.core.work.environments import keeping, outputs, secrets, setup, staging
 from studio.core.work.environments.locks import Locked
 from studio.core.work.environments.places import Place, Places
@@ -52,6 +61,15 @@ class Turns:
         except (SandboxError, StudioError) as wrong:
             words = self.places.opening.values.mask.text(str(wrong))
             return f"The environment cannot be used. {words}"
+
+    async def lends(self, session: Session) -> Lends | None:
+        """What its environment lends to servers over HTTP; None when it lends nothing ever."""
+        if session.environment_id is None:
+            return None
+        environment = await self.places.find(session.environment_id)
+        if environment is None or environment.deleted is not None:
+            return None
+        return secrets.lends(environment, self.places.opening.of(environment.id))
 
     async def joined(self, session: Session, offered: Offered) -> Offered:
         """What is offered, with the tools of the environment, and its secrets for calls."""
@@ -155,7 +173,9 @@ class Turns:
         return secrets.for_command(environment, values, names)
 
     def _with_secret(self, environment: Environment, tool: Tool) -> Tool:
-        """An HTTP tool whose address lies below one that a secret is bound to."""
+        """A tool over HTTP whose address lies below one that a secret is bound to."""
+        if tool.spec.lent and tool.spec.origin.kind == "mcp":  # its connection carries it
+            return Noted(tool, self.places, environment.id)
         if tool.spec.origin.kind != "http":
             return tool
         url = tool.spec.destination.partition(" ")[2]
@@ -177,13 +197,14 @@ class AtWork:
         """The spec of a call, with the secrets that it asks for."""
         asked = arguments.get("secrets") if isinstance(arguments, Mapping) else None
         names = tuple(str(name) for name in asked) if isinstance(asked, list) else ()
-        return replace(self.spec, secrets=names) if names else self.spec
+        return replace(self.spec, lent=names) if names else self.spec
 
     async def call(self, arguments: Any, kit: Kit) -> Result:
         """Do it at its place."""
         turn = e.TurnRef(session_id=kit.session_id, turn_id=ids.turn_of(kit.effect_id))
         try:
             async with self._places.at_work(self._id, kit.effect_id, turn):
+                kit.begins()
                 await _note(self._places, self._id, self.bound(arguments), kit)
                 return await self._tool.call(arguments, kit)
         except Locked:
@@ -202,21 +223,34 @@ class Bound:
     ) -> None:
         own = tool.spec
         digest = ids.digest([own.hash, environment_id, name])
-        self.spec = replace(own, secrets=(*own.secrets, name), hash=digest)
-        self._tool, self._headers, self._name = tool, headers, name
+        self.spec = replace(own, lent=(name,), hash=digest)
+        self._tool, self._headers = tool, headers
         self._places, self._id = places, environment_id
 
     async def call(self, arguments: Any, kit: Kit) -> Result:
         """Send it with the headers."""
-        await _note(self._places, self._id, replace(self.spec, secrets=(self._name,)), kit)
+        await _note(self._places, self._id, self.spec, kit)
         return await self._tool.call(arguments, replace(kit, headers=self._headers))
+
+
+class Noted:
+    """A tool of a server whose connection carries a secret of the environment."""
+
+    def __init__(self, tool: Tool, places: Places, environment_id: str) -> None:
+        self.spec = tool.spec
+        self._tool, self._places, self._id = tool, places, environment_id
+
+    async def call(self, arguments: Any, kit: Kit) -> Result:
+        """Call it, and note that the secret went along."""
+        await _note(self._places, self._id, self.spec, kit)
+        return await self._tool.call(arguments, kit)
 
 
 async def _note(places: Places, environment_id: str, spec: ToolSpec, kit: Kit) -> None:
     """Note which secrets of the environment go out now."""
-    if not spec.secrets:
+    if not spec.lent:
         return
     now = places.clock.now()
     await places.db.touch(
-        lambda conn: uses.used(conn, environment_id, spec.secrets, now, spec.name, kit.effect_id)
+        lambda conn: uses.used(conn, environment_id, spec.lent, now, spec.name, kit.effect_id)
     )

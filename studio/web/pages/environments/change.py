@@ -1,4 +1,4 @@
-"""The two things of an environment that change, edited in place: its labels and its owner."""
+"""What one press of an environment's page does: other labels, another owner, its start."""
 
 from urllib.parse import urlencode
 
@@ -33,6 +33,16 @@ async def give(request: Request) -> Response:
     except StudioError as refusal:
         return await show.refuse(request, refusal, what="owner", typed=owner)
     return onward(request, _back(it.id, "owner", it.owner))
+
+
+async def start(request: Request) -> Response:
+    """POST /environments/{environment}/start: its setup is looked at while it runs."""
+    who, word = person(request), request.path_params["environment"]
+    try:
+        await runtime(request).start_environment(who, word)
+    except StudioError as refusal:
+        return await show.refuse(request, refusal, what="start", tab="setup")
+    return onward(request, f"/environments/{word}?tab=setup")
 
 
 def _back(id: str, what: str, was: str) -> str:

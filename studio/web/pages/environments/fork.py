@@ -64,16 +64,20 @@ async def make(request: Request) -> Response:
     needs(person(request), "operator", WHAT)
     form, it = await typed(request), await _source(request)
     given = _typed(form)
+    wider, makes = bool(text(form, "wider")), text(form, "step") == "make"
     try:
         plan = await _fork(request, it, given, dry_run=True)
         planned = _sign(given, plan)
-        if text(form, "step") == "make" and text(form, "planned") == planned:
-            made = await _fork(request, it, given, dry_run=False)
+        is_said = wider or not plan.widened
+        if makes and text(form, "planned") == planned and is_said:
+            made = await _fork(request, it, given, wider=wider, dry_run=False)
             return onward(request, f"/environments/{made.id}?saved=made")
     except StudioError as refusal:
         return await _form(request, it, given, refusal=refusal)
     said = ""
-    if text(form, "step") == "make":
+    if makes and text(form, "planned") == planned:
+        said = "Tick that the secrets may reach more than before, or do not copy them."
+    elif makes:
         said = "This is not what was planned. Here is the plan of what it says and is now."
     return await _form(request, it, given, plan=plan, planned=planned, said=said)
 
@@ -82,11 +86,13 @@ async def _source(request: Request) -> EnvironmentView:
     return await reader(request).environment(person(request), request.path_params["environment"])
 
 
-async def _fork(request: Request, it: EnvironmentView, given: Typed, *, dry_run: bool) -> ForkPlan:
+async def _fork(
+    request: Request, it: EnvironmentView, given: Typed, *, wider: bool = False, dry_run: bool
+) -> ForkPlan:
     return await runtime(request).fork_environment(
         person(request), it.row.id, given.name.strip(), manifest=given.manifest or None,
         version=_version(given.version), secrets=given.secrets, labels=labels.read(given.labels),
-        owner=given.owner.strip() or None, dry_run=dry_run,
+        owner=given.owner.strip() or None, wider=wider, dry_run=dry_run,
     )  # fmt: skip
 
 

@@ -32,10 +32,14 @@ class Undo:
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """What was typed and refused: into which form (labels, owner, or the name of a slot)."""
+    """What was typed or pressed and refused: in which form (labels, owner, start, a slot's).
+
+    `session_id`: whose turn stands in the way, if it may be named.
+    """
 
     what: str
     message: str
+    session_id: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     typed: str = ""
 
@@ -78,7 +82,10 @@ async def refuse(
 ) -> Response:
     """The page again, with what is wrong at the form it was typed into."""
     fields = refusal.fields if isinstance(refusal, Invalid) else {}
-    refused = Refused(what=what, message=refusal.message, fields=dict(fields), typed=typed)
+    refused = Refused(
+        what=what, message=refusal.message, fields=dict(fields), typed=typed,
+        session_id=str(refusal.details.get("session_id", "")),
+    )  # fmt: skip
     view = await _view(request, refused=refused, tab=tab)
     return page(request, SHOW, view, status=errors.status(refusal))
 

@@ -70,6 +70,49 @@ def test_values_that_do_not(slot, value, error):
         slots.check_value(slot, value)
 
 
+@pytest.mark.parametrize(
+    "one,other",
+    [
+        ("https://crm.test/a", "https://crm.test/b"),
+        ("https://crm.test", "https://CRM.test:443/b"),
+        ("https://crm.test.", "https://crm.test"),
+        ("https://*.crm.test", "https://api.crm.test"),  # of before a * was refused
+        ("https://a.b.crm.test", "https://*.crm.test"),
+    ],
+)
+def test_a_second_secret_for_a_host_is_refused_by_its_name(one, other):
+    both = [
+        Slot(name="A", type="bearer", binding=one),
+        Slot(name="B", type="headers", binding=other),
+    ]
+
+    with pytest.raises(Refused) as refused:
+        slots.one_for_a_host(both, "A", ["A", "B"])
+
+    assert refused.value.code == "secret_host_taken"
+    assert refused.value.details == {"slot": "B"}
+    assert "Remove B first" in refused.value.message
+    slots.one_for_a_host(both, "A", ["A"])
+
+
+@pytest.mark.parametrize(
+    "one,other",
+    [
+        ("https://crm.test", "https://crm.test:8443"),
+        ("https://crm.test", "https://api.crm.test"),
+        ("https://*.crm.test", "https://crm.test"),
+        ("https://*.crm.test", "https://evilcrm.test"),
+    ],
+)
+def test_other_hosts_have_secrets_of_their_own(one, other):
+    both = [
+        Slot(name="A", type="bearer", binding=one),
+        Slot(name="B", type="bearer", binding=other),
+    ]
+
+    slots.one_for_a_host(both, "A", ["A", "B"])
+
+
 def test_every_part_of_a_value_is_masked():
     assert slots.texts("headers", json.dumps({"A": "one", "B": "two"})) == ("one", "two")
     assert slots.texts("file", "key\n") == ("key\n", "key")

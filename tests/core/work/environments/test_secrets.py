@@ -9,6 +9,7 @@ from studio.core.work.environments import secrets
 SLOTS = [
     {"name": "CRM", "type": "bearer", "binding": "https://crm.test/api"},
     {"name": "CRM_ADMIN", "type": "headers", "binding": "https://admin.test:8443"},
+    {"name": "EXACT", "type": "bearer", "binding": "https://exact.test:443/"},
     {"name": "TOKEN", "type": "variable", "binding": "API_TOKEN"},
     {"name": "KEY", "type": "file", "binding": "deploy.pem"},
 ]
@@ -27,6 +28,14 @@ LAB = Environment(id="env_a", definition={"secrets": SLOTS})
         ("https://crm.test/api?id={id}", "CRM"),
         ("https://crm.test.evil/api", None),
         ("https://crm.test:444/api", None),
+        ("https://crm.test:443/api", "CRM"),
+        ("https://crm.test./api", "CRM"),
+        ("https://crm.test:0/api", None),
+        ("https://crm.test:x/api", None),
+        ("https://user@crm.test/api", None),
+        ("https://crm.test/api/../admin", None),
+        ("https://crm.test/api/%2e%2e/admin", None),
+        ("https://exact.test/x", "EXACT"),
         ("http://crm.test/api", None),
         ("https://admin.test:8443/anything", "CRM_ADMIN"),
         ("https://admin.test/anything", None),
