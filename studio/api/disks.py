@@ -93,7 +93,7 @@ async def content(ask: Ask[eb.PathQuery, b.NoBody]) -> Response:
     if ask.request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=told)
     told["Content-Length"] = str(found.entry.size)
-    return StreamingResponse(ask.reader.disk_bytes(found), media_type=OCTETS, headers=told)
+    return StreamingResponse(ask.reader.disk_bytes(found.entry), media_type=OCTETS, headers=told)
 
 
 async def archive(ask: Ask[eb.ArchiveQuery, b.NoBody]) -> Response:

@@ -96,21 +96,6 @@ class Mask:
             begin = span.end
         return bytes(made) + data[begin:] if begin else data
 
-    def pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """The bytes of a file that comes in pieces, without secrets."""
-        keep, waiting = max(self.longest - 1, 0) + GRAM, b""
-        for piece in pieces:
-            waiting += piece
-            cut = len(waiting) - keep
-            if cut <= keep:
-                continue
-            for span in self.spans(waiting):
-                if span.start < cut < span.end:
-                    cut = span.start
-            yield self.data(waiting[:cut])
-            waiting = waiting[cut:]
-        yield self.data(waiting)
-
     def hide(self, value: Any) -> Hidden:
         """The value without secrets, and how many there were. Lists, dicts and tuples are copied.
 

@@ -33,6 +33,11 @@ BY_NAME = (
     "SELECT id, latest, hash FROM artifacts WHERE session_id = ? AND name = ? "
     "AND source = 'agent' AND (media = 'inode/directory') = ? ORDER BY seq LIMIT 1"
 )
+FOLDER_BY_NAME = (
+    "SELECT id, latest, hash FROM artifacts WHERE session_id = ? AND name = ? "
+    "AND source <> 'result' AND media = 'inode/directory' ORDER BY seq LIMIT 1"
+)
+OWNER = "SELECT session_id, latest FROM artifacts WHERE id = ?"
 DIGESTS = "SELECT DISTINCT hash FROM artifact_versions WHERE media = 'inode/directory'"
 BYTES = "SELECT hash, size, media FROM artifact_versions WHERE artifact_id = ? AND version = ?"
 LATEST = "SELECT latest FROM artifacts WHERE id = ? AND session_id = ?"
@@ -84,17 +89,30 @@ def find(
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """An artifact by its name: its newest version, and the hash of that."""
+    """An artifact that was looked for: its newest version, the hash of that, and its name."""
 
     id: str
     latest: int
     hash: str
+    name: str
 
 
 def named(conn: sa.Connection, session_id: str, name: str, *, folder: bool = False) -> Named | None:
     """The file, or the folder, that the agent saved under this name."""
     row = raw.one(conn, BY_NAME, (session_id, plain(name), folder))
-    return None if row is None else Named(id=row[0], latest=row[1], hash=row[2])
+    return None if row is None else Named(id=row[0], latest=row[1], hash=row[2], name=name)
+
+
+def folder_named(conn: sa.Connection, session_id: str, name: str) -> Named | None:
+    """The folder of this name that the agent or a person saved, whoever was first."""
+    row = raw.one(conn, FOLDER_BY_NAME, (session_id, plain(name)))
+    return None if row is None else Named(id=row[0], latest=row[1], hash=row[2], name=name)
+
+
+def owner(conn: sa.Connection, artifact_id: str) -> tuple[str, int] | None:
+    """The session of an artifact, and its newest version."""
+    row = raw.one(conn, OWNER, (artifact_id,))
+    return None if row is None else (str(row[0]), int(row[1]))
 
 
 def digests(conn: sa.Connection) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ or link is not kept, and the fact says so, as it does of files that changed whil
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from studio.core import folders
 from studio.core.disks.keeping import Kept
+from studio.core.masking import GRAM, Mask
 from studio.core.rules.files import Found
 from studio.core.sandboxes import paths
 from studio.core.sandboxes.contract import SandboxError
@@ -45,7 +47,7 @@ async def cleaned(
     """What a kept tree is once no secret stands in its files."""
     mask = places.opening.values.mask
     if mask.longest:
-        digest = await whole(places.disks.changed, digest, mask.pieces)
+        digest = await whole(places.disks.changed, digest, partial(without, mask))
     return await folders.found(places.disks, digest, moving=moving, before=before)
 
 
@@ -67,3 +69,19 @@ async def outputs(places: Places, place: Place, path: str, *, is_still: bool) ->
             return None
         cache = place.folder / f"cache-{path}"
         return await whole(places.disks.keep, disk, path=path, cache=cache, limits=place.limits)
+
+
+def without(mask: Mask, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The bytes of a file that comes in pieces, without secrets."""
+    keep, waiting = mask.longest + GRAM, b""
+    for piece in pieces:
+        waiting += piece
+        cut = len(waiting) - keep
+        if cut <= keep:
+            continue
+        for span in mask.spans(waiting):
+            if span.start < cut < span.end:
+                cut = span.start
+        yield mask.data(waiting[:cut])
+        waiting = waiting[cut:]
+    yield mask.data(waiting)
