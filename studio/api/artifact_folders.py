@@ -104,7 +104,8 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="keep_folder", method="POST", path="/environments/{id}/versions/{version}/artifact",
         call=keep, gives=a.SavedArtifact, status=201, query=ab.KeepQuery, keyed=True,
-        errors=(409, 413), says="Keep a folder of a kept disk with a session, as an artifact.",
+        needs=("operator", "save an artifact"), errors=(409, 413),
+        says="Keep a folder of a kept disk with a session, as an artifact.",
     ),
     Endpoint(
         name="list_artifact_files", method="GET", path=f"{ONE}/files", call=files,

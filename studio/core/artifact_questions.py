@@ -126,10 +126,15 @@ class ArtifactQuestions(DiskQuestions):
     async def artifact_diff(
         self, person: Person, artifact_id: str, before: int, after: int
     ) -> ArtifactDiff:
-        """How a version of a folder differs from an earlier one, in the order of paths."""
+        """How a version of a folder differs from an earlier one, in the order of paths.
+
+        When files were changed is no difference: it makes no version either.
+        """
         old = await self._tree(person, artifact_id, before)
         new = await self._tree(person, artifact_id, after)
-        found = await self._ask(lambda: disks.diff(self._disks, old.version.hash, new.version.hash))
+        found = await self._ask(
+            lambda: disks.diff(self._disks, old.version.hash, new.version.hash, times=False)
+        )
         return ArtifactDiff(row=old.row, before=old.version, after=new.version, **found)
 
     async def artifact_text_diff(

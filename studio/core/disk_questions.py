@@ -184,10 +184,12 @@ def read(disks: "Disks", digest: str, path: str, offset: int, most: int) -> dict
     return {"entry": entry, "look": look, "data": window.data, "offset": window.offset}
 
 
-def diff(disks: "Disks", old: str, new: str) -> dict[str, Any]:
-    """How two trees differ: `changes`, `counts`, `more`."""
+def diff(disks: "Disks", old: str, new: str, *, times: bool = True) -> dict[str, Any]:
+    """How two trees differ, in `times` too: `changes`, `counts`, `more`."""
     kept, counts = list["DiskChange"](), dict[str, int]()
     for change in disks.diff(old, new):
+        if change.what == "times" and not times:
+            continue
         counts[change.what] = counts.get(change.what, 0) + 1
         if len(kept) < MOST_CHANGES:
             kept.append(change)
