@@ -29,7 +29,9 @@ from studio.web.trees import KEPT, LOCKED
 from studio.web.visit import asked, may, onward, person, reader, runtime, text, typed
 
 PREVIEW_BYTES = 50 * 1024
-MINUTES = ("1", "5", "10", str(LONGEST_MINUTES))
+MINUTES = (
+    ("1", "1 minute"), *((str(n), f"{n} minutes") for n in (2, 5, 10, LONGEST_MINUTES)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,8 @@ class ArtifactPage:
     session: SessionView
     links: tuple[LinkRow, ...]
     may_link: bool
-    minutes: tuple[str, ...] = MINUTES
+    minutes: tuple[tuple[str, str], ...] = MINUTES
+    chosen: str = str(LONGEST_MINUTES)
     made: str = ""
     refusal: StudioError | None = None
     text: str | None = None
