@@ -29,6 +29,10 @@ AGENT = {
 }  # fmt: skip
 DEFINITION = {"setup": [{"run": "echo made >> setup.txt"}]}
 RUNS = 'call shell {"command": "echo ran >> ran.txt"}'
+FOLDERS = """\
+call shell {"command": "mkdir -p docs outputs/site; echo 1 > docs/a; echo 2 > outputs/site/b"}
+then
+call save_artifact {"name": "docs", "folder": "docs"}"""
 
 
 async def main(folder: Path, url: str, act: str) -> None:
@@ -50,6 +54,8 @@ async def _play(built: app.Parts, act: str) -> dict[str, Any]:
     await runtime.save_agent(ADMIN, AGENT)
     await runtime.save_policy(ADMIN, [{"effect": "allow"}], expect=None)
     id = (await runtime.make_environment(ADMIN, "lab", definition=DEFINITION)).id
+    if act == "folder":
+        return await _folders(built, id)
     done = await runtime.start_session(
         ADMIN, agent="helper", message=RUNS, environment=id, key="first"
     )
@@ -72,6 +78,22 @@ async def _play(built: app.Parts, act: str) -> dict[str, Any]:
         "turn": session.turn.status,
         "calls": [call.state for call in session.turn.calls.values()],
     }  # fmt: skip
+
+
+async def _folders(built: app.Parts, id: str) -> dict[str, Any]:
+    """A turn that keeps a folder and leaves one in outputs, and both as artifacts."""
+    done = await built.runtime.start_session(
+        ADMIN, agent="helper", message=FOLDERS, environment=id, key="folder"
+    )
+    async with asyncio.timeout(60), built.feed.subscribe() as growth:
+        while True:
+            page = await built.reader.artifacts(ADMIN, done.session_id)
+            if len(page.items) >= 2:
+                break
+            await growth.get()
+    await _over(built, done.session_id)
+    page = await built.reader.artifacts(ADMIN, done.session_id)
+    return {"artifacts": [(one.name, one.latest, one.hash) for one in page.items]}
 
 
 async def _fork(built: app.Parts, id: str) -> dict[str, Any]:

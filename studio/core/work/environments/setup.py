@@ -117,8 +117,8 @@ async def _bytes(places: Places, entry: Mapping[str, Any]) -> AsyncIterator[tupl
             raise FileMissing(words)
         hash, size, media = given
         if media == FOLDER:
-            async for path, data in _folder(places, hash):
-                yield f"{entry['path']}/{path}", data
+            async for path, found in _folder(places, hash):
+                yield f"{entry['path']}/{path}", found
         else:
             yield entry["path"], await files.whole(places.db, hash, size)
     else:
