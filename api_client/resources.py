@@ -37,16 +37,32 @@ class Agents(Resource):
 
 
 class Artifacts(Resource):
-    """Files of messages and sessions."""
+    """Files and folders of sessions."""
 
     upload = Verb(artifacts.upload)
     save = Verb(artifacts.save)
     list = Items(artifacts.index)
     show = Verb(artifacts.show)
+    save_folder = Verb(artifacts.save_folder)
+    keep_folder = Verb(artifacts.keep_folder)
+    files = Verb(artifacts.files)
+    diff = Verb(artifacts.diff)
+    text_diff = Verb(artifacts.text_diff)
+    make_link = Verb(artifacts.make_link)
+    links = Verb(artifacts.links)
+    revoke_link = Verb(artifacts.revoke_link)
 
-    def download(self, artifact_id: str, *, version: int | None = None) -> Iterator[bytes]:
-        """The bytes of a version (without one: the newest), a piece at a time."""
-        return self.client.pieces(artifacts.content(artifact_id, version=version))
+    def download(
+        self, artifact_id: str, *, version: int | None = None, path: str | bytes = "",
+        form: str = "zip",
+    ) -> Iterator[bytes]:  # fmt: skip
+        """The bytes of a version (without one: the newest), a piece at a time.
+
+        Of a folder: a `zip` or `tar.zst`, or with a `path` one of its files.
+        """
+        return self.client.pieces(
+            artifacts.content(artifact_id, version=version, path=path, form=form)
+        )
 
 
 class Sessions(Resource):
@@ -189,16 +205,32 @@ class AsyncAgents(AsyncResource):
 
 
 class AsyncArtifacts(AsyncResource):
-    """Files of messages and sessions."""
+    """Files and folders of sessions."""
 
     upload = AsyncVerb(artifacts.upload)
     save = AsyncVerb(artifacts.save)
     list = AsyncItems(artifacts.index)
     show = AsyncVerb(artifacts.show)
+    save_folder = AsyncVerb(artifacts.save_folder)
+    keep_folder = AsyncVerb(artifacts.keep_folder)
+    files = AsyncVerb(artifacts.files)
+    diff = AsyncVerb(artifacts.diff)
+    text_diff = AsyncVerb(artifacts.text_diff)
+    make_link = AsyncVerb(artifacts.make_link)
+    links = AsyncVerb(artifacts.links)
+    revoke_link = AsyncVerb(artifacts.revoke_link)
 
-    def download(self, artifact_id: str, *, version: int | None = None) -> AsyncIterator[bytes]:
-        """The bytes of a version (without one: the newest), a piece at a time."""
-        return self.client.pieces(artifacts.content(artifact_id, version=version))
+    def download(
+        self, artifact_id: str, *, version: int | None = None, path: str | bytes = "",
+        form: str = "zip",
+    ) -> AsyncIterator[bytes]:  # fmt: skip
+        """The bytes of a version (without one: the newest), a piece at a time.
+
+        Of a folder: a `zip` or `tar.zst`, or with a `path` one of its files.
+        """
+        return self.client.pieces(
+            artifacts.content(artifact_id, version=version, path=path, form=form)
+        )
 
 
 class AsyncSessions(AsyncResource):

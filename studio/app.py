@@ -101,7 +101,7 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
             settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
             runtime=Runtime(
                 db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings),
-                seals=seals, limits=_limits(settings),
+                seals=seals, limits=_limits(settings), data=settings.data,
             ),
             reader=Reader(
                 db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals,

@@ -49,26 +49,33 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
         "studio.core.sealing",
     },
+    "studio.core.folders": {"studio.core.rules", "studio.core.disks"},
+    "studio.core.artifact_questions": {
+        "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.disks",
+        "studio.core.disk_questions",
+    },
     "studio.core.disk_questions": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
         "studio.core.questions", "studio.core.disks",
     },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
-        "studio.core.questions", "studio.core.disk_questions",
+        "studio.core.questions", "studio.core.disk_questions", "studio.core.artifact_questions",
     },
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {
         "studio.core.rules", "studio.core.store", "studio.core.schemas", "studio.core.clock",
         "studio.core.faults", "studio.core.keys", "studio.core.intake", "studio.core.tokens",
         "studio.core.talks", "studio.core.verbs", "studio.core.sealing", "studio.core.packages",
+        "studio.core.folders", "studio.core.disks",
     },
     "studio.core.runtime": {"studio.core.verbs", "studio.core.store.uploads"},
     "studio.core.work": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
         "studio.core.clock", "studio.core.faults", "studio.core.intake", "studio.core.schemas",
         "studio.core.talks", "studio.core.sealing", "studio.core.masking", "studio.core.disks",
-        "studio.core.sandboxes", "studio.core.network", "studio.core.work",
+        "studio.core.sandboxes", "studio.core.network", "studio.core.folders",
+        "studio.core.work",
     },
     "studio.core.worker": {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",

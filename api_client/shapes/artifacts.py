@@ -25,14 +25,16 @@ class Upload(TypedDict):
 
 
 class Artifact(TypedDict):
-    """A file that was kept, as its newest version is."""
+    """A file or a folder (`kind`) that was kept, as its newest version is."""
 
     id: str
     session_id: str
     name: str
+    kind: str
     source: str
     media: str
     size: int
+    files: int
     hash: str
     latest: int
     by: str
@@ -48,6 +50,9 @@ class ArtifactVersion(TypedDict):
     version: int
     media: str
     size: int
+    files: int
+    skipped: int
+    moving: int
     hash: str
     source: str
     by: str
@@ -83,4 +88,36 @@ class SavedArtifact(TypedDict):
     name: str
     media: str
     size: int
+    files: int
     hash: str
+
+
+class MadeArtifactLink(TypedDict):
+    """A link that was made; `path` is the link, at the studio's address, and is shown this once."""
+
+    id: str
+    artifact_id: str
+    version: int
+    path: str
+    expires: str
+
+
+class ArtifactLink(TypedDict):
+    """A link as it stands: `state` is open, revoked or over."""
+
+    id: str
+    version: int
+    by: str
+    made: str
+    expires: str
+    revoked: str | None
+    revoked_by: str | None
+    uses: int
+    last: str | None
+    state: str
+
+
+class ArtifactLinks(TypedDict):
+    """The newest links to an artifact."""
+
+    items: list[ArtifactLink]

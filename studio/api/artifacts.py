@@ -5,10 +5,13 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from studio.api import answers as a
+from studio.api import artifact_bodies as ab
 from studio.api import bodies as b
+from studio.api.disks import file_answer, path_of
 from studio.api.endpoint import Answer, Ask, Endpoint
 from studio.api.errors import HEADERS, Problem
 from studio.api.sent import sent
+from studio.core.reader import ArtifactView
 from studio.core.rules import media, ranges
 
 
@@ -52,9 +55,11 @@ async def show(ask: Ask[b.PageQuery, b.NoBody]) -> a.ArtifactDetail:
     )
 
 
-async def download(ask: Ask[b.VersionQuery, b.NoBody]) -> Response:
-    """The bytes of a version, or a range of them."""
-    view = await ask.reader.artifact(ask.person, ask.part("id"), ask.query.version)
+async def download(ask: Ask[ab.ContentQuery, b.NoBody]) -> Response:
+    """The bytes of a version, or a range of them; of a folder an archive, or a file in it."""
+    view = await ask.reader.artifact(ask.person, ask.part("id"), ask.query.version, limit=1)
+    if view.row.kind == "folder":
+        return await _of_folder(ask, view)
     shown, asked = view.version, ask.request.headers
     told = {**HEADERS, "Content-Disposition": ranges.disposition(view.row.name)}
     tag = f'"{shown.hash}"'
@@ -69,6 +74,16 @@ async def download(ask: Ask[b.VersionQuery, b.NoBody]) -> Response:
     status = 206 if span.partial else 200
     kind = media.bare(shown.media) or media.UNKNOWN  # once kept as what was declared, whatever
     return StreamingResponse(chunks, status, media_type=kind, headers=headers)
+
+
+async def _of_folder(ask: Ask[ab.ContentQuery, b.NoBody], view: ArtifactView) -> Response:
+    id, number, path = view.row.id, view.version.version, path_of(ask)
+    if not path:
+        form = ask.query.form
+        pieces = await ask.reader.artifact_archive(ask.person, id, number, form)
+        told = {**HEADERS, "Content-Disposition": ranges.disposition(f"{view.row.name}.{form}")}
+        return StreamingResponse(pieces, media_type=media.UNKNOWN, headers=told)
+    return file_answer(ask, await ask.reader.artifact_file(ask.person, id, number, path, most=0))
 
 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
@@ -94,8 +109,9 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="download_artifact", method="GET", path="/artifacts/{id}/content", call=download,
-        gives=None, query=b.VersionQuery, gives_file=True, errors=(416,),
+        gives=None, query=ab.ContentQuery, gives_file=True, errors=(416,),
         says="Take the bytes of a version away; Range and If-None-Match are understood. What "
-        "was kept with a type that is none comes as application/octet-stream.",
+        "was kept with a type that is none comes as application/octet-stream. Of a folder: an "
+        "archive, or with `path` one of its files.",
     ),
 )  # fmt: skip

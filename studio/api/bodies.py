@@ -85,13 +85,6 @@ class ArtifactQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionQuery:
-    """Which version."""
-
-    version: Annotated[Positive, "Without it the newest."] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class PageQuery:
     """Which page."""
 

@@ -14,6 +14,7 @@ from studio.api.endpoint import Answer, Ask, Endpoint, Link
 from studio.api.errors import HEADERS
 from studio.api.sent import sent
 from studio.api.shapes import Time
+from studio.core.reader import ArtifactFile, DiskFile
 from studio.core.rules import percent, ranges
 from studio.core.rules.errors import NotFound
 from studio.core.runtime import ARCHIVE_BYTES
@@ -71,16 +72,16 @@ async def operation(ask: Ask[b.NoQuery, b.NoBody]) -> a.Operation:
 
 async def files(ask: Ask[eb.FilesQuery, b.NoBody]) -> a.DiskFolder:
     """A page of a folder of a version."""
-    path = _path(ask)
+    path = path_of(ask)
     found = await ask.reader.disk_folder(
-        ask.person, ask.part("id"), version_of(ask), path, after=_path(ask, "after"),
+        ask.person, ask.part("id"), version_of(ask), path, after=path_of(ask, "after"),
         limit=ask.query.limit,
     )  # fmt: skip
     after = found.listing.next
     return a.DiskFolder(
         version=found.version.version, path=percent.clean(found.path),
         raw=percent.written(found.path), total=found.listing.total,
-        items=tuple(_entry(one) for one in found.listing.entries),
+        items=tuple(entry(one) for one in found.listing.entries),
         next=percent.written(after) if after is not None else None,
     )  # fmt: skip
 
@@ -88,17 +89,9 @@ async def files(ask: Ask[eb.FilesQuery, b.NoBody]) -> a.DiskFolder:
 async def content(ask: Ask[eb.PathQuery, b.NoBody]) -> Response:
     """The bytes of a file, never to be opened in place."""
     found = await ask.reader.disk_file(
-        ask.person, ask.part("id"), version_of(ask), _path(ask), most=0
+        ask.person, ask.part("id"), version_of(ask), path_of(ask), most=0
     )
-    tag = f'"{found.entry.hash}"'
-    told = {
-        **HEADERS, "ETag": tag,
-        "Content-Disposition": ranges.disposition(percent.clean(found.entry.name)),
-    }  # fmt: skip
-    if ask.request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=told)
-    told["Content-Length"] = str(found.entry.size)
-    return StreamingResponse(ask.reader.disk_bytes(found), media_type=OCTETS, headers=told)
+    return file_answer(ask, found)
 
 
 async def archive(ask: Ask[eb.ArchiveQuery, b.NoBody]) -> Response:
@@ -116,7 +109,7 @@ async def diff(ask: Ask[eb.DiffQuery, b.NoBody]) -> a.DiskDiff:
     found = await ask.reader.disk_diff(ask.person, ask.part("id"), q.before, q.after)
     return a.DiskDiff(
         before=q.before, after=q.after, counts=dict(found.counts), more=found.more,
-        items=tuple(_change(one) for one in found.changes),
+        items=tuple(change(one) for one in found.changes),
     )  # fmt: skip
 
 
@@ -124,9 +117,22 @@ async def text_diff(ask: Ask[eb.TextDiffQuery, b.NoBody]) -> a.DiskTextDiff:
     """How one file differs between two versions."""
     q = ask.query
     found = await ask.reader.disk_text_diff(
-        ask.person, ask.part("id"), q.before, q.after, _path(ask)
+        ask.person, ask.part("id"), q.before, q.after, path_of(ask)
     )
     return a.take(a.DiskTextDiff, found)
+
+
+def file_answer(ask: Ask[Any, Any], found: DiskFile | ArtifactFile) -> Response:
+    """A file of a tree."""
+    tag = f'"{found.entry.hash}"'
+    told = {
+        **HEADERS, "ETag": tag,
+        "Content-Disposition": ranges.disposition(percent.clean(found.entry.name)),
+    }  # fmt: skip
+    if ask.request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=told)
+    told["Content-Length"] = str(found.entry.size)
+    return StreamingResponse(ask.reader.disk_bytes(found.entry), media_type=OCTETS, headers=told)
 
 
 def version_of(ask: Ask[Any, Any]) -> int:
@@ -142,12 +148,13 @@ def _asked(operation_id: str) -> Answer:
     return Answer(value=a.OperationAsked(operation=operation_id), headers=where)
 
 
-def _path(ask: Ask[Any, Any], name: str = "path") -> str:
+def path_of(ask: Ask[Any, Any], name: str = "path") -> str:
     """A path of the query with all of its bytes, which the plain query would lose."""
     return percent.asked(ask.request.scope["query_string"], name)
 
 
-def _entry(one: "DiskEntry") -> a.DiskEntry:
+def entry(one: "DiskEntry") -> a.DiskEntry:
+    """A name of a tree, as programs are given it."""
     return a.DiskEntry(
         path=percent.clean(one.path), raw=percent.written(one.path), name=percent.clean(one.name),
         type=one.type, mode=f"{one.mode:04o}", time=Time(one.mtime_ns // 1_000_000), size=one.size,
@@ -155,11 +162,12 @@ def _entry(one: "DiskEntry") -> a.DiskEntry:
     )  # fmt: skip
 
 
-def _change(one: "DiskChange") -> a.DiskChange:
+def change(one: "DiskChange") -> a.DiskChange:
+    """A path that differs, as programs are given it."""
     return a.DiskChange(
         path=percent.clean(one.path), raw=percent.written(one.path), what=one.what,
-        before=_entry(one.before) if one.before else None,
-        after=_entry(one.after) if one.after else None,
+        before=entry(one.before) if one.before else None,
+        after=entry(one.after) if one.after else None,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from studio.api import (
     agents,
     approvals,
+    artifact_folders,
     artifacts,
     disks,
     endpoint,
@@ -45,6 +46,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *agents.ENDPOINTS,
     *sessions.ENDPOINTS,
     *artifacts.ENDPOINTS,
+    *artifact_folders.ENDPOINTS,
     *approvals.ENDPOINTS,
     *plugins.ENDPOINTS,
     *policy.ENDPOINTS,

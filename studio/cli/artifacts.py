@@ -5,6 +5,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from studio.cli.command import Command, argument
 from studio.cli.context import Context
@@ -61,9 +62,13 @@ def get(context: Context) -> None:
 
 def download(context: Context) -> None:
     """Take the bytes of a version away."""
-    asked, number = context.given.id, context.given.version
+    given = context.given
+    asked, number, path = given.id, given.version, unquote_to_bytes(given.path)
     with context.client() as studio:
-        name = studio.artifacts.show(asked, limit=1)["artifact"]["name"]
+        artifact = studio.artifacts.show(asked, limit=1)["artifact"]
+        name = path.decode("utf-8", "replace") or artifact["name"]
+        if artifact["kind"] == "folder" and not path:
+            name = f"{name}.{given.form}"
         place = _place(context.given.to, name)
         if place.exists() and not context.given.force:
             raise Refused(
@@ -71,7 +76,9 @@ def download(context: Context) -> None:
                 "--to, or add --force.",
                 code="file.exists",
             )
-        size = _write(place, studio.artifacts.download(asked, version=number))
+        size = _write(
+            place, studio.artifacts.download(asked, version=number, path=path, form=given.form)
+        )
     if context.as_json:
         context.terminal.json({"file": str(place), "bytes": size})
     else:
@@ -111,6 +118,11 @@ ID = argument("id", metavar="ARTIFACT", help="the artifact's id, art_…")
 VERSION: Any = argument("--version", type=_version, help="which one; without it the newest")
 TO = argument("--to", metavar="PATH", help="a file or folder; without it here, under its own name")
 FORCE = argument("--force", action="store_true", help="write over a file that is there")
+PATH = argument(
+    "path", nargs="?", default="", metavar="FILE",
+    help="of a folder one file, percent-encoded where its name is odd",
+)  # fmt: skip
+FORM = argument("--form", choices=("zip", "tar.zst"), default="zip", help="as what a folder comes")
 COMMANDS: tuple[Command, ...] = (
     Command(
         group="artifacts", name="list", says="list the artifacts of a session",
@@ -123,6 +135,6 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         group="artifacts", name="download", says="take the bytes of a version away",
         example="studio artifacts download art_01… --version 2 --to report.md", run=download,
-        arguments=(ID, VERSION, TO, FORCE),
+        arguments=(ID, PATH, VERSION, FORM, TO, FORCE),
     ),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from studio.cli import (
     agents,
     approvals,
+    artifact_folders,
     artifacts,
     disks,
     environment_manifests,
@@ -22,6 +23,7 @@ COMMANDS: tuple[Command, ...] = (
     *agents.COMMANDS,
     *sessions.COMMANDS,
     *artifacts.COMMANDS,
+    *artifact_folders.COMMANDS,
     *approvals.COMMANDS,
     *keys.COMMANDS,
     *plugins.COMMANDS,

@@ -50,6 +50,11 @@ def index(context: Context) -> None:
             if page["next"] is None:
                 break
             after = page["next"]
+    told_files(context, found)
+
+
+def told_files(context: Context, found: list[Any]) -> None:
+    """Names of a folder."""
     if context.as_json:
         context.terminal.json(found)
         return
@@ -63,20 +68,30 @@ def index(context: Context) -> None:
 
 def diff(context: Context) -> None:
     """Say how two versions differ, or one file of them."""
-    given, say = context.given, context.terminal.say
+    given = context.given
     with context.client() as studio:
         id = id_of(studio, given.environment)
         if given.path:
-            text = studio.disks.text_diff(id, given.before, given.after, given.path)
-            if context.as_json:
-                context.terminal.json(text)
-            elif text["state"] == "text":
-                say("\n".join(reveal.plain(line) for line in text["lines"]))
-            else:
-                say({"same": "It is the same.", "binary": "It is not text.",
-                     "too_large": "It is too large to be compared."}[text["state"]])  # fmt: skip
-            return
-        found = studio.disks.diff(id, given.before, given.after)
+            told_lines(context, studio.disks.text_diff(id, given.before, given.after, given.path))
+        else:
+            told_diff(context, studio.disks.diff(id, given.before, given.after))
+
+
+def told_lines(context: Context, text: Any) -> None:
+    """How a file differs."""
+    say = context.terminal.say
+    if context.as_json:
+        context.terminal.json(text)
+    elif text["state"] == "text":
+        say("\n".join(reveal.plain(line) for line in text["lines"]))
+    else:
+        say({"same": "It is the same.", "binary": "It is not text.",
+             "too_large": "It is too large to be compared."}[text["state"]])  # fmt: skip
+
+
+def told_diff(context: Context, found: Any) -> None:
+    """Which paths differ."""
+    say = context.terminal.say
     if context.as_json:
         context.terminal.json(found)
         return

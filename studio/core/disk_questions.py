@@ -92,21 +92,12 @@ class DiskQuestions(EnvironmentQuestions):
         """A file and a window of its bytes; NotFound when it is none."""
         found = await self._version(person, environment, version)
 
-        def read() -> DiskFile:
-            entry = self._disks.entry(found.digest, path)
-            if entry.type != "file":
-                raise NotFound("This is no file of that version.", code="disk.no_file")
-            window = self._disks.read(entry.hash, offset=offset, most=most)
-            look = self._disks.look(entry.hash, entry.name)
-            return DiskFile(
-                version=found, entry=entry, look=look, data=window.data, offset=window.offset
-            )
+        part = await self._ask(lambda: read(self._disks, found.digest, path, offset, most))
+        return DiskFile(version=found, **part)
 
-        return await self._ask(read)
-
-    def disk_bytes(self, file: DiskFile) -> AsyncIterator[bytes]:
+    def disk_bytes(self, entry: "DiskEntry") -> AsyncIterator[bytes]:
         """All bytes of a file, as they are read."""
-        return _apace(self._disks.pieces(file.entry.hash))
+        return apace(self._disks.pieces(entry.hash))
 
     async def disk_diff(
         self, person: Person, environment: str, before: int, after: int
@@ -114,7 +105,8 @@ class DiskQuestions(EnvironmentQuestions):
         """How a version differs from an earlier one, in the order of paths."""
         old = await self._version(person, environment, before)
         new = await self._version(person, environment, after)
-        return await self._ask(lambda: _diff(self._disks, old, new))
+        found = await self._ask(lambda: diff(self._disks, old.digest, new.digest))
+        return DiskDiff(before=old, after=new, **found)
 
     async def disk_text_diff(
         self, person: Person, environment: str, before: int, after: int, path: str
@@ -124,7 +116,7 @@ class DiskQuestions(EnvironmentQuestions):
         new = await self._version(person, environment, after)
         return await self._ask(
             lambda: self._disks.text_diff(
-                _hash(self._disks, old, path), _hash(self._disks, new, path)
+                hash_of(self._disks, old.digest, path), hash_of(self._disks, new.digest, path)
             )
         )
 
@@ -133,12 +125,7 @@ class DiskQuestions(EnvironmentQuestions):
     ) -> AsyncIterator[bytes]:
         """A version as an archive, as it is packed; Invalid when a zip cannot tell a name."""
         found = await self._version(person, environment, version)
-
-        def begun() -> Iterator[bytes]:
-            pieces = self._disks.export(found.digest, form)
-            return chain([next(pieces)], pieces)  # whatever is refused, is so before it is sent
-
-        return _apace(await self._ask(begun))
+        return await self._packed(found.digest, form)
 
     async def operation(self, person: Person, operation_id: str) -> OperationRow:
         """Something that was asked of a disk, and how it stands."""
@@ -164,32 +151,52 @@ class DiskQuestions(EnvironmentQuestions):
             raise NotFound("The disk has no such version.", code="disk.not_found")
         return await self._read(find, environment)
 
+    async def _packed(self, digest: str, form: Literal["tar.zst", "zip"]) -> AsyncIterator[bytes]:
+        """A tree as an archive."""
+
+        def begun() -> Iterator[bytes]:
+            pieces = self._disks.export(digest, form)
+            return chain([next(pieces)], pieces)  # whatever is refused, is so before it is sent
+
+        return apace(await self._ask(begun))
+
     async def _ask(self, act: Callable[[], T]) -> T:
         """Ask the store of versions, beside the loop."""
         return await asyncio.to_thread(act)
 
 
-def _hash(disks: "Disks", version: DiskVersion, path: str) -> str | None:
+def hash_of(disks: "Disks", digest: str, path: str) -> str | None:
+    """The bytes of a file of a tree; None when it has no such file."""
     try:
-        entry = disks.entry(version.digest, path)
+        entry = disks.entry(digest, path)
     except NotFound:
         return None
     return entry.hash if entry.type == "file" else None
 
 
-def _diff(disks: "Disks", old: DiskVersion, new: DiskVersion) -> DiskDiff:
+def read(disks: "Disks", digest: str, path: str, offset: int, most: int) -> dict[str, Any]:
+    """A file of a tree as what a page shows of it: `entry`, `look`, `data`, `offset`."""
+    entry = disks.entry(digest, path)
+    if entry.type != "file":
+        raise NotFound("This is no file of that version.", code="disk.no_file")
+    window = disks.read(entry.hash, offset=offset, most=most)
+    look = disks.look(entry.hash, entry.name)
+    return {"entry": entry, "look": look, "data": window.data, "offset": window.offset}
+
+
+def diff(disks: "Disks", old: str, new: str, *, times: bool = True) -> dict[str, Any]:
+    """How two trees differ, in `times` too: `changes`, `counts`, `more`."""
     kept, counts = list["DiskChange"](), dict[str, int]()
-    for change in disks.diff(old.digest, new.digest):
+    for change in disks.diff(old, new):
+        if change.what == "times" and not times:
+            continue
         counts[change.what] = counts.get(change.what, 0) + 1
         if len(kept) < MOST_CHANGES:
             kept.append(change)
-    return DiskDiff(
-        before=old, after=new, changes=tuple(kept), counts=counts,
-        more=sum(counts.values()) > len(kept),
-    )  # fmt: skip
+    return {"changes": tuple(kept), "counts": counts, "more": sum(counts.values()) > len(kept)}
 
 
-async def _apace(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def apace(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """An iterator that blocks, asked beside the loop. A piece may be empty; the end is None."""
     while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
         if piece:

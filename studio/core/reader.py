@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder, DiskQuestions
+from studio.core.artifact_questions import (
+    ArtifactDiff,
+    ArtifactFile,
+    ArtifactFolder,
+    ArtifactQuestions,
+    LinkRow,
+)
+from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder
 from studio.core.projections import (
     agent_diffs,
     agents,
-    artifacts,
     calls,
     cards,
     facts,
@@ -77,7 +83,7 @@ from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
-from studio.core.store import files
+from studio.core.store.links import Linked
 
 if TYPE_CHECKING:  # what only types say; its libraries are loaded when a disk is looked into
     from studio.core.disk_questions import DiskChange as DiskChange
@@ -89,6 +95,9 @@ __all__ = [
     "AgentDiff",
     "AgentRow",
     "AgentView",
+    "ArtifactDiff",
+    "ArtifactFile",
+    "ArtifactFolder",
     "ArtifactRow",
     "ArtifactView",
     "AskedTurns",
@@ -108,6 +117,8 @@ __all__ = [
     "KeyRow",
     "LimitUse",
     "Line",
+    "LinkRow",
+    "Linked",
     "LostRow",
     "ModelChoice",
     "ModelsView",
@@ -156,7 +167,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(DiskQuestions):
+class Reader(ArtifactQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------
@@ -327,31 +338,6 @@ class Reader(DiskQuestions):
         return await self._read(
             lambda conn: facts.before(conn, person, session_id, _whole(before), limit), session_id
         )
-
-    async def artifacts(
-        self, person: Person, session_id: str, *, limit: int = 50, cursor: str | None = None
-    ) -> Page[ArtifactRow]:
-        """The artifacts of a session, the one made last first."""
-        return await self._read(
-            lambda conn: artifacts.page(conn, person, session_id, limit=limit, cursor=cursor),
-            session_id,
-        )
-
-    async def artifact(
-        self, person: Person, artifact_id: str, version: int | None = None, *, limit: int = 50,
-        cursor: str | None = None,
-    ) -> ArtifactView:  # fmt: skip
-        """One artifact, as it is in this version (without one: the newest), and a page of all."""
-        return await self._read(
-            lambda conn: artifacts.view(
-                conn, person, artifact_id, _whole(version), limit=limit, cursor=cursor
-            ),
-            artifact_id,
-        )
-
-    def file(self, version: VersionView, begin: int, end: int) -> AsyncIterator[bytes]:
-        """The bytes of a version that `artifact` answered with, a piece at a time."""
-        return files.stream(self._db, version.hash, begin, end)
 
     async def blob(self, person: Person, hash: str, session_id: str) -> bytes:
         """The bytes of a large value that a fact of this session refers to."""

@@ -11,6 +11,7 @@ from studio.core.verbs.environments import (
     Made,
     ManifestPlan,
 )
+from studio.core.verbs.links import LONGEST_MINUTES, LinkVerbs, MadeLink
 from studio.core.verbs.models import ModelVerbs
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
@@ -21,10 +22,12 @@ from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Sto
 
 __all__ = [
     "ARCHIVE_BYTES",
+    "LONGEST_MINUTES",
     "MISSING",
     "Decided",
     "ForkPlan",
     "Made",
+    "MadeLink",
     "ManifestPlan",
     "Plan",
     "PluginPlan",
@@ -43,6 +46,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

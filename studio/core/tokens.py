@@ -4,7 +4,9 @@ Signing is itsdangerous' (HMAC-SHA-512 here). What is single-use is remembered b
 chance inside: base 64 can be written in several ways, so the token's text is no name for it.
 """
 
+import base64
 import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +40,7 @@ class Tokens:
         self._forms = _signer(key, "decision form")
         self._cookies = _signer(key, "cookie")
         self.trace_key = hashlib.sha256(b"ids of traces" + key).digest()
+        self._artifact_key = hashlib.sha256(b"links to artifacts" + key).digest()
 
     def link(self, person: str, role: Role) -> str:
         """A sign-in token: 256 bits of chance, good for two minutes, once."""
@@ -75,6 +78,12 @@ class Tokens:
         if bound[:4] != [person, wait_id, digest, hashed(token.secret)[:32]]:
             raise _no_token()
         return str(bound[4])
+
+    def artifact_link(self, link_id: str, artifact_id: str, version: int, expires: int) -> str:
+        """The token of a link to one version of an artifact until `expires` (ms)."""
+        bound = "\n".join((link_id, artifact_id, str(version), str(expires)))
+        seal = hmac.digest(self._artifact_key, bound.encode(), "sha256")
+        return f"{link_id}.{base64.urlsafe_b64encode(seal).decode().rstrip('=')}"
 
     def cookie(self, secret: str) -> str:
         """The signed value of the sign-in cookie."""

@@ -17,6 +17,8 @@ from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
 from studio.web.list_topics import LISTS
 from studio.web.middleware import middleware, outermost
+from studio.web.pace import Pace
+from studio.web.pages import links
 from studio.web.routes import routes
 from studio.web.server_topic import ServersTopic
 from studio.web.topics import TOPICS
@@ -34,6 +36,7 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
+    made.state.link_pace = Pace(links.TRIES, links.SECONDS)
     own = {"servers": ServersTopic, "environment": EnvironmentTopic}
     made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, **own})
     return made

@@ -76,7 +76,12 @@ async def chunks(item: UploadFile) -> AsyncIterator[bytes]:
 
 def kind_icon(of: str) -> str:
     """The icon of a media type."""
-    return KIND_ICONS[media.kind(of)]
+    return "list" if of == media.FOLDER else KIND_ICONS[media.kind(of)]
+
+
+def kind_word(of: str) -> str:
+    """A media type as people are shown it."""
+    return "folder" if of == media.FOLDER else of
 
 
 def is_picture(of: str) -> bool:

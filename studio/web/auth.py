@@ -25,6 +25,11 @@ class WebSettings(Protocol):
     """What the pages need to know of the settings."""
 
     @property
+    def url(self) -> str:
+        """The address that people and programs use to reach us."""
+        ...
+
+    @property
     def secure(self) -> bool:
         """People reach us by HTTPS."""
         ...

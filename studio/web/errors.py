@@ -5,6 +5,7 @@ gets the bare status. Nothing of ours (paths, traces, SQL) is ever in the words.
 """
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from studio.web import render
 from studio.web.visit import WRITING_BYTES
 
 log = logging.getLogger(__name__)
+
+TOKENS = re.compile(r"^(/links/|/sign-in/).+", re.DOTALL)  # what is behind these lets people in
 
 STATUS: dict[type[e.StudioError], int] = {
     e.StudioError: 500,
@@ -101,7 +104,8 @@ async def crashed(request: Request, error: Exception) -> Response:
     """The answer when we made a mistake: it is logged, and nothing of it is shown."""
     if isinstance(error, e.StudioError):
         return await respond(request, error)
-    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    path = TOKENS.sub(r"\1…", request.url.path)
+    log.error("%s %s failed", request.method, path, exc_info=error)
     return await _answer(request, 500, WORDS[500])
 
 

@@ -21,7 +21,7 @@ from studio.web import auth, errors, visit
 from studio.web.auth import WebSettings
 from studio.web.visit import WRITING_BYTES
 
-OPEN = ("/sign-in", "/static", "/favicon.ico")  # all that is answered without a sign-in
+OPEN = ("/sign-in", "/static", "/favicon.ico", "/links")  # what is answered without a sign-in
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_BYTES = 1024 * 1024
 FILES_BYTES = 256 * BODY_BYTES  # of a form with files; each of them has its own, lower limit

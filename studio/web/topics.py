@@ -49,6 +49,8 @@ REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.SessionModelChosen: _MOVES | {"composer"},
     e.MessageAccepted: _PUSHED | {"composer", "panel"},
     e.ArtifactSaved: frozenset({"panel"}),
+    e.ArtifactLinkMade: frozenset({"panel"}),
+    e.ArtifactLinkRevoked: frozenset({"panel"}),
     e.TurnStarted: _MOVES | {"composer"},
     e.ModelRequested: _MOVES,
     e.ModelReplied: _WRITTEN,

@@ -11,7 +11,7 @@ from studio.core.rules import contents, summaries
 from studio.core.rules.events import Content
 from studio.web import arguments, commands
 from studio.web.arguments import Node
-from studio.web.attachments import is_picture, kind_icon
+from studio.web.attachments import is_picture, kind_icon, kind_word
 from studio.web.format import count, pretty
 
 State = tuple[str, str]
@@ -253,5 +253,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "command": commands.command,
     "ran": commands.ran,
     "kind_icon": kind_icon,
+    "kind_word": kind_word,
     "is_picture": is_picture,
 }

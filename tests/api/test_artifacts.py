@@ -1,7 +1,10 @@
 """Files for programs: sent, carried by messages, kept in versions, taken away in parts."""
 
 import asyncio
+import io
+import zipfile
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -228,3 +231,74 @@ async def test_every_version_is_reached_page_by_page(studio: Studio):
 
     assert found == [[5, 4], [3, 2], [1]]
     assert oldest.content == b"1"
+
+
+async def folder(studio: Studio, session_id: str, archive: bytes, **more: Any) -> Any:
+    return await studio.raw(
+        "POST", f"/v1/sessions/{session_id}/folders?name=site", content=archive, **more
+    )
+
+
+def zipped(*files: tuple[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in files:
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    "archive,code",
+    [(b"", "archive.missing"), (b"no archive", "archive.invalid"),
+     (zipped(("../out", b"x")), "archive.invalid"), (zipped(("/etc/x", b"x")), "archive.invalid"),
+     (zipped(("a", b"x"), ("A", b"y")), "archive.invalid")],
+)  # fmt: skip
+async def test_a_hostile_archive_leaves_nothing(studio: Studio, archive: bytes, code: str):
+    session_id = await studio.session()
+
+    answer = await folder(studio, session_id, archive)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, code)
+    items = (await studio.raw("GET", f"/v1/sessions/{session_id}/artifacts")).json()["items"]
+    assert items == []
+
+
+async def test_a_folder_sent_twice_under_one_key_is_one_version(studio: Studio):
+    session_id = await studio.session()
+    archive = zipped(("a", b"x"))
+    key = {"headers": {"Idempotency-Key": "k1"}}
+
+    first = await folder(studio, session_id, archive, **key)
+    again = await folder(studio, session_id, archive, **key)
+    other = await folder(studio, session_id, zipped(("a", b"y")), **key)
+
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json() == again.json()
+    assert other.status_code in (409, 422)
+
+
+async def test_a_file_is_no_version_of_a_folder(studio: Studio):
+    session_id = await studio.session()
+    made = (await folder(studio, session_id, zipped(("a", b"x")))).json()
+
+    answer = await studio.raw(
+        "POST", f"/v1/sessions/{session_id}/artifacts?name=a&artifact={made['artifact_id']}",
+        content=b"x",
+    )  # fmt: skip
+    files = await studio.raw("GET", f"/v1/artifacts/{made['artifact_id']}/files?path=none")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "artifact.kind")
+    assert files.status_code == 404
+
+
+async def test_nothing_of_a_folder_is_opened_in_place(studio: Studio):
+    session_id = await studio.session()
+    made = (await folder(studio, session_id, zipped(("a.html", b"<script>")))).json()
+    url = f"/v1/artifacts/{made['artifact_id']}/content"
+
+    for path in ("", "?path=a.html", "?form=tar.zst"):
+        answer = await studio.raw("GET", url + path)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["content-disposition"].startswith("attachment")
+        assert answer.headers["x-content-type-options"] == "nosniff"

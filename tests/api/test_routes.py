@@ -234,7 +234,9 @@ VERBS = [one for one in ENDPOINTS if one.method != "GET" and one.name != "dry_ru
 
 @pytest.mark.parametrize("endpoint", VERBS, ids=[one.name for one in VERBS])
 async def test_a_viewer_changes_nothing_anywhere(studio: Studio, endpoint):
-    response = await asked(studio, endpoint, "charlie", id="x", name="helper", version="1")
+    response = await asked(
+        studio, endpoint, "charlie", id="x", name="helper", version="1", link="x"
+    )
 
     assert response.status_code == 403
 

@@ -1,10 +1,13 @@
 """Bytes of artifacts, piece by piece, with both clients."""
 
 import hashlib
+import io
 import socket
 import threading
+import zipfile
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from api_client import AsyncClient, Client, NotFound, NotReached
@@ -67,3 +70,53 @@ def test_what_is_not_there_is_a_typed_error(studio: Live, artifact: str):
 def test_bytes_that_end_too_early_are_not_taken_for_the_whole(cutting: str):
     with Client(cutting) as client, pytest.raises(NotReached):
         list(client.artifacts.download("art_x"))
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return made.getvalue()
+
+
+def test_a_folder_is_kept_and_looked_into(studio: Live):
+    with studio.client() as client:
+        session_id = client.sessions.start("helper")["session_id"]
+        first = client.artifacts.save_folder(
+            session_id, packed({"a/é.txt": b"1\n", "b": b"x"}), name="site"
+        )
+        again = client.artifacts.save_folder(
+            session_id, iter([packed({"a/é.txt": b"2\n", "b": b"x"})]), name="site"
+        )
+        same = client.artifacts.save_folder(
+            session_id, packed({"a/é.txt": b"2\n", "b": b"x"}), name="site"
+        )
+        id = first["artifact_id"]
+        (inner,) = client.artifacts.files(id, "a", version=1)["items"]
+        changes = client.artifacts.diff(id, 1, 2)
+        text = client.artifacts.text_diff(id, 1, 2, "a/é.txt")
+        one = b"".join(client.artifacts.download(id, version=1, path="a/é.txt"))
+        whole = b"".join(client.artifacts.download(id))
+        shown = client.artifacts.show(id)
+
+    assert (first["version"], again["version"], same["version"]) == (1, 2, 2)
+    assert (inner["name"], inner["raw"]) == ("é.txt", "a/%C3%A9.txt")
+    assert [(one["what"], one["path"]) for one in changes["items"]] == [("changed", "a/é.txt")]
+    assert text["lines"][1:] == ["-1", "+2"]
+    assert one == b"1\n"
+    assert zipfile.ZipFile(io.BytesIO(whole)).read("b") == b"x"
+    assert (shown["artifact"]["kind"], shown["artifact"]["files"]) == ("folder", 2)
+
+
+def test_a_link_is_made_listed_and_revoked(studio: Live, artifact: str):
+    with studio.client() as client:
+        made = client.artifacts.make_link(artifact, version=1, minutes=1)
+        got = httpx.get(f"{studio.url}{made['path']}")
+        (row,) = client.artifacts.links(artifact)["items"]
+        client.artifacts.revoke_link(artifact, made["id"])
+        gone = httpx.get(f"{studio.url}{made['path']}")
+
+    assert (got.status_code, got.content) == (200, b"first")
+    assert (row["uses"], row["state"]) == (1, "open")
+    assert gone.status_code == 410

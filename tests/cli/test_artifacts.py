@@ -1,8 +1,10 @@
 """Artifacts from the command line: listed, shown with every version, taken away whole or not."""
 
 import json
+import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.live import Live
@@ -74,3 +76,50 @@ def test_what_is_not_there_leaves_no_file(studio: Live, kept, tmp_path: Path):
     assert "a version is a whole number from 1" in odd.stderr
     assert "There is no such artifact." in gone.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def archive(folder: Path, **files: str) -> Path:
+    made = folder / "site.zip"
+    with zipfile.ZipFile(made, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(f"{name}.txt", text)
+    return made
+
+
+def test_a_folder_is_kept_listed_compared_and_taken_away(studio: Live, kept, tmp_path: Path):
+    session_id, _ = kept
+    save = ("artifacts", "save-folder", session_id)
+
+    done = studio.run(*save, str(archive(tmp_path, a="1\n", b="2\n")), "--name", "site", "--json")
+    again = studio.run(*save, str(archive(tmp_path, a="1\n", b="3\n")), "--name", "site")
+    artifact_id = json.loads(done.stdout)["artifact_id"]
+    files = studio.run("artifacts", "files", artifact_id, "--version", "1")
+    diff = studio.run("artifacts", "diff", artifact_id, "1", "2")
+    lines = studio.run("artifacts", "diff", artifact_id, "1", "2", "b.txt")
+    zipped = studio.run("artifacts", "download", artifact_id, "--to", str(tmp_path))
+    one = studio.run("artifacts", "download", artifact_id, "b.txt", "--to", str(tmp_path))
+
+    assert "version 2: 2 files, 4 bytes" in again.stdout, again.stderr
+    assert "a.txt" in files.stdout
+    assert diff.stdout.strip() == "~ b.txt"
+    assert "-2\n+3" in lines.stdout
+    assert f"{tmp_path}/site.zip is there already" in zipped.stderr
+    assert (tmp_path / "b.txt").read_text() == "3\n", one.stderr
+
+
+def test_a_link_is_made_listed_and_revoked(studio: Live, kept):
+    _, artifact_id = kept
+
+    made = json.loads(
+        studio.run("artifacts", "link", artifact_id, "--minutes", "1", "--json").stdout
+    )
+    got = httpx.get(made["url"])
+    listed = studio.run("artifacts", "link", artifact_id, "--list")
+    studio.run("artifacts", "link", artifact_id, "--revoke", made["id"])
+    gone = httpx.get(made["url"])
+    wrong = studio.run("artifacts", "link", artifact_id, "--minutes", "16")
+
+    assert (got.status_code, len(got.content)) == (200, 400_000)
+    assert made["id"] in listed.stdout
+    assert gone.status_code == 410
+    assert wrong.returncode == 1

@@ -33,6 +33,10 @@ AGENT = {
 SKILL = {"SKILL.md": zips.SKILL.encode(), "more.md": b"More.\n"}
 DEFINITION = {"setup": [{"run": "echo made >> setup.txt"}]}
 RUNS = 'call shell {"command": "echo ran >> ran.txt"}'
+FOLDERS = """\
+call shell {"command": "mkdir -p docs outputs/site; echo 1 > docs/a; echo 2 > outputs/site/b"}
+then
+call save_artifact {"name": "docs", "folder": "docs"}"""
 
 
 async def main(folder: Path, url: str, act: str) -> None:
@@ -56,6 +60,8 @@ async def _play(built: app.Parts, worker: Worker, act: str) -> dict[str, Any]:
     await runtime.save_agent(ADMIN, {**AGENT, **skills})
     await runtime.save_policy(ADMIN, [{"effect": "allow"}], expect=None)
     id = await _made(built)
+    if act == "folder":
+        return await _folders(built, id)
     done = await runtime.start_session(
         ADMIN, agent="helper", message=RUNS, environment=id, key="first"
     )
@@ -104,6 +110,22 @@ async def _delete(built: app.Parts, worker: Worker, id: str) -> dict[str, Any]:
         while folder.exists():  # perhaps the turn's end is not through yet
             await Sweeping(worker.places).round()
     return {"id": id, "deleted": True}
+
+
+async def _folders(built: app.Parts, id: str) -> dict[str, Any]:
+    """A turn that keeps a folder and leaves one in outputs, and both as artifacts."""
+    done = await built.runtime.start_session(
+        ADMIN, agent="helper", message=FOLDERS, environment=id, key="folder"
+    )
+    async with asyncio.timeout(60), built.feed.subscribe() as growth:
+        while True:
+            page = await built.reader.artifacts(ADMIN, done.session_id)
+            if len(page.items) >= 2:
+                break
+            await growth.get()
+    await _over(built, done.session_id)
+    page = await built.reader.artifacts(ADMIN, done.session_id)
+    return {"artifacts": [(one.name, one.latest, one.hash) for one in page.items]}
 
 
 async def _fork(built: app.Parts, id: str) -> dict[str, Any]:

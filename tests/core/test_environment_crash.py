@@ -19,6 +19,10 @@ from tests.core import environments_child
 
 ROOT = Path(__file__).parents[2]
 FORKED = [("setup.started", 2), ("disk.mid_restore", 1), ("disk.before_rename", 1)]
+FOLDERS = [
+    ("disk.before_pack", 2), ("disk.before_manifest", 2), ("artifact.after_kept", 1),
+    ("call.before_outcome", 2), ("artifact.before_fact", 1),
+]  # fmt: skip
 POINTS = [
     ("setup.started", 1, "restore"),
     ("disk.before_pack", 1, "restore"),
@@ -121,6 +125,21 @@ def test_a_skill_is_staged_whole_whenever_it_is_killed(
     (staged,) = skills.iterdir()
     assert came["skill"].startswith(staged.name)
     assert {path.name: path.read_bytes() for path in staged.iterdir()} == environments_child.SKILL
+
+
+@pytest.mark.parametrize("point,hit", FOLDERS, ids=lambda value: str(value))
+def test_a_folder_is_kept_once_and_whole_whenever_its_keeper_is_killed(
+    point: str, hit: int, store_url: str, tmp_path: Path
+) -> None:
+    killed = play(tmp_path, store_url, "folder", f"{point}:kill:{hit}")
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    done = play(tmp_path, store_url, "folder", "")
+    assert done.returncode == 0, done.stderr
+
+    came = json.loads(done.stdout)["artifacts"]
+    assert sorted((name, version) for name, version, _ in came) == [("docs", 1), ("site", 1)]
+    held = {name: restored(tmp_path, hash) for name, _, hash in came}
+    assert held == {"docs": {"a": "1\n"}, "site": {"b": "2\n"}}
 
 
 def play(folder: Path, url: str, act: str, fault: str) -> "subprocess.CompletedProcess[str]":

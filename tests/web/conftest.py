@@ -41,6 +41,7 @@ class PlainSettings:
 
     secure: bool = False
     sign_in_days: int = 90
+    url: str = "http://localhost:8321"
     names: tuple[str, ...] = ("localhost:8321", "127.0.0.1:8321")
 
     def allows_host(self, header: str) -> bool:
@@ -126,7 +127,9 @@ async def studio(migrated: Path, tmp_path: Path) -> AsyncIterator[Studio]:
         stack.push_async_callback(feed.close)
         clock, tokens, journal = StoryClock(), Tokens(b"k" * 32), Journal(db, feed)
         seals = KeyFile(tmp_path / "secrets.key")
-        runtime = Runtime(db=db, journal=journal, tokens=tokens, clock=clock, seals=seals)
+        runtime = Runtime(
+            db=db, journal=journal, tokens=tokens, clock=clock, seals=seals, data=tmp_path
+        )
         reader = Reader(
             db=db, journal=journal, feed=feed, clock=clock, data=tmp_path, seals=seals
         )  # fmt: skip

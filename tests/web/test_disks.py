@@ -8,8 +8,8 @@ import pytest
 
 from studio.core.rules import contents
 from studio.core.rules import events as e
-from studio.web.pages.disk_files import LOCKED
 from studio.web.topics import SessionTopic
+from studio.web.trees import LOCKED
 from tests.web import html
 from tests.web.conftest import BASE, Studio, Visitor
 from tests.web.disk_cases import ODD, PNG, SECOND, Disk, at_work, disk, two_versions

@@ -30,8 +30,11 @@ from studio.api.answers.approvals import Approval, ApprovalDetail, Approvals, De
 from studio.api.answers.artifacts import (
     Artifact,
     ArtifactDetail,
+    ArtifactLink,
+    ArtifactLinks,
     Artifacts,
     ArtifactVersion,
+    MadeArtifactLink,
     SavedArtifact,
     Upload,
 )
@@ -123,6 +126,8 @@ __all__ = [
     "Approvals",
     "Artifact",
     "ArtifactDetail",
+    "ArtifactLink",
+    "ArtifactLinks",
     "ArtifactVersion",
     "Artifacts",
     "Call",
@@ -173,6 +178,7 @@ __all__ = [
     "Keys",
     "LimitUse",
     "LostAttempt",
+    "MadeArtifactLink",
     "MadeFrom",
     "MadeKey",
     "ManifestPlan",

@@ -84,7 +84,7 @@ def listing(
 ) -> Listing:
     """Names of a folder that come after a name; NotFound, or Invalid when it is no folder."""
     with objects.reading() as reader:
-        row = _row(reader, version, path)
+        row = row_of(reader, version, path)
         if row.kind != tree.FOLDER:
             raise Invalid(f"{shown(path)} is no folder.", code="disk.no_folder")
         rows = reader.rows(row.ref)
@@ -102,7 +102,7 @@ def listing(
 def entry(objects: Objects, version: Version, path: str) -> Entry:
     """One name of a version; NotFound when it is not in it."""
     with objects.reading() as reader:
-        return entry_of(path.strip("/"), _row(reader, version, path))
+        return entry_of(path.strip("/"), row_of(reader, version, path))
 
 
 def window(objects: Objects, sha: str, offset: int, most: int) -> Window:
@@ -180,7 +180,8 @@ def is_text(data: bytes, *, whole: bool) -> bool:
     return True
 
 
-def _row(reader: Reader, version: Version, path: str) -> Row:
+def row_of(reader: Reader, version: Version, path: str) -> Row:
+    """One name of a version, the top too; NotFound when it is not in it."""
     row = Row(tree.FOLDER, version.mode, 0, version.size, version.tree)
     for name in path.strip("/").split("/") if path.strip("/") else ():
         found = reader.rows(row.ref).get(name) if row.kind == tree.FOLDER else None

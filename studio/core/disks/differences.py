@@ -60,6 +60,15 @@ def text_diff(objects: Objects, a: str | None, b: str | None) -> TextDiff:
         if any(sha and reader.size(sha) > MOST_TEXT for sha in (a, b)):
             return TextDiff(state="too_large")
         before, after = (reader.whole(sha) if sha else b"" for sha in (a, b))
+    return compared(before, after)
+
+
+def compared(before: bytes, after: bytes) -> TextDiff:
+    """Two texts in hand, line by line."""
+    if before == after:
+        return TextDiff(state="same")
+    if max(len(before), len(after)) > MOST_TEXT:
+        return TextDiff(state="too_large")
     if not all(browsing.is_text(data, whole=True) for data in (before, after)):
         return TextDiff(state="binary")
     old, new = (_lines(data.decode("utf-8")) for data in (before, after))

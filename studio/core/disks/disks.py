@@ -16,15 +16,17 @@ from studio.core.disks import (
     exporting,
     importing,
     keeping,
+    parts,
     restoring,
 )
 from studio.core.disks.browsing import Entry, Listing, Look, Window
 from studio.core.disks.collecting import Collected
-from studio.core.disks.differences import Change, TextDiff
+from studio.core.disks.differences import TextDiff
 from studio.core.disks.exporting import Form
 from studio.core.disks.keeping import Kept
 from studio.core.disks.limits import Limits
 from studio.core.disks.objects import Objects
+from studio.core.disks.parts import Change
 from studio.core.disks.restoring import Owner
 from studio.core.disks.tree import Version
 from studio.core.disks.versions import Versions
@@ -51,16 +53,42 @@ class Disks:
         self._versions = Versions(root / "versions")
 
     def keep(
-        self, folder: Path, *, cache: Path | None = None, limits: Limits | None = None
-    ) -> Kept:
+        self, folder: Path, *, path: str = "", cache: Path | None = None,
+        limits: Limits | None = None,
+    ) -> Kept:  # fmt: skip
         """Keep what a folder holds; what is there already makes nothing, and writes nothing.
+
+        With a `path`, what a folder below it holds; no link leads there.
 
         `cache` is a file of the caller's beside the folder, never in it; with it only what changed
         is read. Call it while nothing changes the folder, or look at `changed_while_kept`. Raises
         TooLarge `disk.too_large`, NotFound without a folder, Unavailable when a disk fails.
         """
         with durable.locked(self._lock, alone=False):
-            return keeping.keep(self._objects, self._versions, folder, cache, limits or Limits())
+            return keeping.keep(
+                self._objects, self._versions, folder, path, cache, limits or Limits()
+            )
+
+    def part(self, digest: str, path: str, *, limits: Limits | None = None) -> str:
+        """The digest of a version of its own that is a folder of this one; no bytes are written.
+
+        Raises NotFound `disk.no_entry`, Invalid `disk.no_folder`, TooLarge.
+        """
+        with durable.locked(self._lock, alone=False):
+            version = parts.part(self._objects, self.version(digest), path, limits or Limits())
+            self._versions.put(version)
+        return version.digest
+
+    def changed(self, digest: str, change: Change) -> str:
+        """The digest of a version whose files are as `change` makes each of this one's."""
+        with durable.locked(self._lock, alone=False):
+            version = parts.changed(self._objects, self.version(digest), change)
+            self._versions.put(version)
+        return version.digest
+
+    def same(self, a: str, b: str) -> bool:
+        """Two versions hold the same, but for the times at which files were changed."""
+        return a == b or all(one.what == "times" for one in self.diff(a, b))
 
     def version(self, digest: str) -> Version:
         """The manifest of a version; NotFound `disk.not_found`."""
@@ -106,7 +134,7 @@ class Disks:
         """
         return browsing.check(self._objects, self.version(digest))
 
-    def diff(self, a: str, b: str) -> Iterator[Change]:
+    def diff(self, a: str, b: str) -> Iterator[differences.Change]:
         """What differs between two versions, in the order of paths."""
         return differences.diff(self._objects, self.version(a), self.version(b))
 

@@ -17,7 +17,7 @@ from studio.core.disks.limits import Count, Limits
 from studio.core.disks.objects import Batch, Objects
 from studio.core.disks.planting import Folder, plant
 from studio.core.disks.reading import Found, Lost
-from studio.core.disks.tree import Row, Version
+from studio.core.disks.tree import Row, Version, shown
 from studio.core.disks.versions import Versions
 from studio.core.disks.walk import FLAGS, Walk
 from studio.core.rules.errors import NotFound, Unavailable
@@ -47,18 +47,16 @@ class Kept:
 
 
 def keep(
-    objects: Objects, versions: Versions, folder: Path, cache: Path | None, limits: Limits
-) -> Kept:
+    objects: Objects, versions: Versions, folder: Path, path: str, cache: Path | None,
+    limits: Limits,
+) -> Kept:  # fmt: skip
     """Keep what a folder holds now. For who holds the store's lock, together with others."""
     objects.index.refresh()
     known = caches.load(cache, objects.index)
-    try:
-        fd = os.open(folder, FLAGS)
-    except (FileNotFoundError, NotADirectoryError):
-        raise NotFound(f"There is no folder {folder.name} to keep.", code="disk.missing") from None
+    fd = _opened(folder, path)
     try:
         with objects.writing() as batch:
-            kept = _Keeping(batch, known, Count(limits, "The disk"))
+            kept = _Keeping(batch, known, Count(limits, "The folder" if path else "The disk"))
             version = kept.version(fd)
     except OSError as wrong:
         raise failed(wrong) from wrong
@@ -71,6 +69,25 @@ def keep(
         files_read=kept.files_read, changed_while_kept=tuple(sorted(set(kept.seen.changed))),
         stripped=tuple(sorted(kept.seen.stripped)),
     )  # fmt: skip
+
+
+def _opened(folder: Path, path: str) -> int:
+    """A descriptor of a folder below another, name by name and never through a link."""
+    fd = None
+    try:
+        fd = os.open(folder, FLAGS)
+        for name in path.split("/") if path else ():
+            if name in ("", ".", ".."):
+                raise FileNotFoundError
+            inner = os.open(name, FLAGS, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        if fd is not None:
+            os.close(fd)
+        words = f"There is no folder {shown(path) or folder.name} to keep; links are not followed."
+        raise NotFound(words, code="disk.missing") from None
+    return fd
 
 
 class _Keeping:

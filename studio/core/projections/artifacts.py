@@ -1,4 +1,4 @@
-"""Artifacts of a session: the files that came with messages, that agents kept, that calls left."""
+"""Artifacts of a session: what came with messages, what agents kept, what calls left."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from studio.core.projections import pages, sessions
 from studio.core.projections.pages import Page
+from studio.core.rules import media
 from studio.core.rules.access import Person
 from studio.core.rules.errors import NotFound
 from studio.core.store import tables
@@ -20,7 +21,8 @@ a, v, t, f = (
 class ArtifactRow:
     """An artifact as its newest version is. `source` is upload, agent or result.
 
-    `turn_number` and `tool` say which turn and which call made that version, if any did.
+    `turn_number` and `tool` say which turn and which call made that version, if any did. Of a
+    folder `size` is that of all its `files` together, and `hash` the digest of its tree.
     """
 
     id: str
@@ -39,11 +41,20 @@ class ArtifactRow:
     made: int
     saved: int
     seq: int
+    files: int
+
+    @property
+    def kind(self) -> str:
+        """`file` or `folder`, for good."""
+        return _kind(self.media)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionView:
-    """One version. `width` and `height` (pixels) and `pages` are 0 when unknown."""
+    """One version. `width` and `height` (pixels) and `pages` are 0 when unknown.
+
+    `skipped` and `moving` count what could not be kept of a folder, and what changed meanwhile.
+    """
 
     version: int
     media: str
@@ -59,6 +70,14 @@ class VersionView:
     height: int
     pages: int
     time: int
+    files: int
+    skipped: int
+    moving: int
+
+    @property
+    def kind(self) -> str:
+        """`file` or `folder`."""
+        return _kind(self.media)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +138,10 @@ def view(
         row=ArtifactRow(**found[0]), version=VersionView(**shown[0]), versions=versions,
         next=pages.cursor(bound, (versions[-1].version,)) if more else None,
     )  # fmt: skip
+
+
+def _kind(of_media: str) -> str:
+    return "folder" if of_media == media.FOLDER else "file"
 
 
 def not_found() -> NotFound:

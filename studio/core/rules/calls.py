@@ -106,7 +106,14 @@ def _result(turn: Turn, call: Call, came: Outcome) -> list[e.Event]:
     """The outcome as it is recorded, behind the artifacts that it leaves."""
     result, whole = _fitted(turn, call, came)
     given = (*came.files, *whole)
-    saved = [_saved(turn, call, item) for item in given if item.is_new]
+    saved = [
+        files.saved(
+            item, source=item.source, by=item.by or call.tool, turn_id=turn.id,
+            effect_id=call.effect_id,
+        )
+        for item in given
+        if item.is_new
+    ]  # fmt: skip
     refs = tuple(item.ref for item in given)
     if came.failed:
         failed = e.CallFailed(
@@ -161,16 +168,6 @@ def _taken(turn: Turn, call: Call) -> int:
         for other in turn.calls.values()
         if other.step == call.step and other.result is not None
     )
-
-
-def _saved(turn: Turn, call: Call, given: Given) -> e.ArtifactSaved:
-    ref, found, source = given.ref, given.found, given.source
-    return e.ArtifactSaved(
-        artifact_id=ref.artifact_id, version=ref.version, name=ref.name, media=ref.media,
-        size=ref.size, hash=ref.hash, source=source, by=given.by or call.tool, turn_id=turn.id,
-        effect_id=call.effect_id, width=found.width, height=found.height,
-        pages=max(found.pages, 0),
-    )  # fmt: skip
 
 
 def _late(session: Session, turn_id: str, effect_id: str, came: Outcome) -> list[e.Event]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from studio.core.rules import ids, media
 from studio.core.rules.errors import Invalid
-from studio.core.rules.events import FileRef
+from studio.core.rules.events import ArtifactSaved, FileRef
 
 MIB = 1024 * 1024
 UPLOAD_BYTES = 100 * MIB
@@ -17,20 +17,30 @@ PDF_PAGES = 100
 GIVEN_BYTES = 24 * MIB  # of all files that one message gives to a model
 TEXT_BYTES = 128 * 1024  # of all text files that one message gives to a model
 PAGE_BYTES = 32 * 1024 - 512  # of what read_artifact gives at once, with words about it 32 KiB
+FOLDER_BYTES = 1024 * MIB  # of the files of one folder
+FOLDER_NAMES = 20_000  # of a folder, those of folders and links below it too
 KIND_WORDS = {"image": "images", "pdf": "PDF files", "audio": "audio", "text": "text"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileLimits:
-    """What can be set: bytes of one upload, pages of a PDF that is given to a model."""
+    """What can be set: bytes of one upload, pages of a PDF that is given to a model.
+
+    `folder_bytes` and `folder_names` bound a folder that is kept whole.
+    """
 
     upload_bytes: int = UPLOAD_BYTES
     pdf_pages: int = PDF_PAGES
+    folder_bytes: int = FOLDER_BYTES
+    folder_names: int = FOLDER_NAMES
 
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What was found out about a file's bytes. `width` and `height` are pixels, 0 when unknown."""
+    """What was found out about a file's bytes. `width` and `height` are pixels, 0 when unknown.
+
+    Of a folder `hash` is the digest of its tree; `files`, `skipped`, `moving` are as in the fact.
+    """
 
     media: str
     size: int
@@ -38,6 +48,14 @@ class Found:
     width: int = 0
     height: int = 0
     pages: int = 0
+    files: int = 0
+    skipped: tuple[str, ...] = ()
+    moving: tuple[str, ...] = ()
+
+    @property
+    def is_folder(self) -> bool:
+        """It is a folder, whose bytes lie in the store of disk versions."""
+        return self.media == media.FOLDER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +87,29 @@ class Refusal:
 
     ref: FileRef
     reason: str
+
+
+def saved(
+    given: Given, *, source: Literal["upload", "agent", "result"], by: str,
+    turn_id: str | None = None, effect_id: str | None = None,
+) -> ArtifactSaved:  # fmt: skip
+    """The fact that a version is kept."""
+    ref, found = given.ref, given.found
+    return ArtifactSaved(
+        artifact_id=ref.artifact_id, version=ref.version, name=ref.name, media=ref.media,
+        size=ref.size, hash=ref.hash, source=source, by=by, turn_id=turn_id, effect_id=effect_id,
+        width=found.width, height=found.height, pages=max(found.pages, 0), files=found.files,
+        skipped=found.skipped, moving=found.moving,
+    )  # fmt: skip
+
+
+def new_version(artifact_id: str, version: int, name: str, found: Found) -> Given:
+    """What was found, as a version that becomes one now."""
+    ref = FileRef(
+        artifact_id=artifact_id, version=version, name=name, media=found.media, size=found.size,
+        hash=found.hash,
+    )  # fmt: skip
+    return Given(ref=ref, found=found, is_new=True)
 
 
 def clean_name(name: str) -> str:
@@ -160,6 +201,8 @@ def refused(
 def unreadable(of_media: str, reads: frozenset[str]) -> str:
     """Why a model that reads these kinds cannot be given a file of this type; empty when it can."""
     kind = media.kind(of_media)
+    if of_media == media.FOLDER:
+        return "It is a folder, and a message carries files. Name it in words: the agent reads it."
     if kind == "image" and of_media not in media.INLINE_IMAGES:
         return f"No model reads {of_media}. Send it as PNG, JPEG, GIF or WebP."
     if kind in reads or kind == "text":

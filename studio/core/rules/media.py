@@ -12,6 +12,7 @@ Kind = Literal["text", "image", "pdf", "audio", "video", "archive", "other"]
 UNKNOWN = "application/octet-stream"
 PLAIN = "text/plain"
 JSON = "application/json"
+FOLDER = "inode/directory"  # what freedesktop.org calls a folder; no file goes by it
 HEAD_BYTES = 4_096  # of a file are enough to know it by
 _PART = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}"  # of a type, as registries allow it
 _TYPE = re.compile(f"{_PART}/{_PART}")
@@ -147,7 +148,7 @@ def settled(name: str, declared: str, head: bytes, *, utf8: bool) -> str:
     by_name = _BY_NAME.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
     if by_name and is_text(by_name) and utf8 and told not in ("", by_name) and not is_text(told):
         return by_name
-    if told and told != UNKNOWN:
+    if told and told not in (UNKNOWN, FOLDER):
         return told
     return by_name or sniffed(head) or (PLAIN if utf8 else UNKNOWN)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from studio.core.rules import contents, ends
+from studio.core.rules import contents, ends, files
 from studio.core.rules import events as e
 from studio.core.rules.errors import Refused
 from studio.core.rules.files import Given
@@ -45,16 +45,10 @@ def _opened(
         turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by,
         files=tuple(item.ref for item in given),
     )  # fmt: skip
-    return [*(_saved(item, turn_id, by) for item in given if item.is_new), opened]
-
-
-def _saved(given: Given, turn_id: str, by: str) -> e.ArtifactSaved:
-    ref, found = given.ref, given.found
-    return e.ArtifactSaved(
-        artifact_id=ref.artifact_id, version=ref.version, name=ref.name, media=ref.media,
-        size=ref.size, hash=ref.hash, source="upload", by=by, turn_id=turn_id, width=found.width,
-        height=found.height, pages=found.pages,
-    )  # fmt: skip
+    uploads = [item for item in given if item.is_new]
+    return [
+        *(files.saved(item, source="upload", by=by, turn_id=turn_id) for item in uploads), opened,
+    ]  # fmt: skip
 
 
 def stop(session: Session, *, by: str, reason: str) -> list[e.Event]:

@@ -94,7 +94,8 @@ END_PROBE = (
 VALUE_REMOVED = "UPDATE secrets SET removed = ?, by = ? WHERE owner = ? AND name = ?"
 
 DERIVED = (
-    "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions", "agents", "plugins",
+    "sessions", "turns", "effects", "waits", "artifacts", "artifact_versions",
+    "artifact_links", "agents", "plugins",
     "skills", "session_plugins", "usage_days", "usage_sessions", "usage_plugins", "policies",
     "keys", "secrets", "providers", "default_models", "probes", "environment_manifests",
     "environments", "environment_labels", "disk_versions", "egress", "operations",

@@ -1,16 +1,17 @@
 """The whole schema on one page. Times are milliseconds since 1970, UTC, in BIGINT.
 
 Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derived from it and can
-be rebuilt (`sessions turns effects waits artifacts artifact_versions agents plugins skills
-session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
+be rebuilt (`sessions turns effects waits artifacts artifact_versions artifact_links agents plugins
+skills session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
 default_models probes environment_manifests environments environment_labels disk_versions egress
-operations checkpoints`), and what is bookkeeping of its own (`positions wakes workers
-receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses`).
+operations checkpoints`), and what is bookkeeping of its own (`positions wakes workers receipts
+uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses
+artifact_link_uses`).
 """
 
 import sqlalchemy as sa
 
-SCHEMA = "0001"  # the newest of migrations/versions
+SCHEMA = "0006"  # the newest of migrations/versions
 metadata = sa.MetaData()
 
 
@@ -322,7 +323,7 @@ waits = sa.Table(
     sa.Index("waits_closed", "closed", "id"),
 )  # fmt: skip
 
-artifacts = sa.Table(  # files that were kept, each as its newest version is
+artifacts = sa.Table(  # files and folders that were kept, each as its newest version is
     "artifacts",
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
@@ -339,6 +340,7 @@ artifacts = sa.Table(  # files that were kept, each as its newest version is
     _maybe("effect_id"),
     _time("saved", nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),  # of its first fact
+    _count("files"),
     sa.Index("artifacts_session", "session_id", "seq"),
     sa.Index("artifacts_name", "session_id", "name"),
 )
@@ -361,7 +363,33 @@ artifact_versions = sa.Table(
     sa.Column("pages", sa.Integer, nullable=False),
     _time("time", nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),
+    _count("files"),  # in a folder, and below how many of its names were not kept, or moved
+    _count("skipped"),
+    _count("moving"),
     sa.Index("artifact_versions_hash", "hash"),
+)
+
+artifact_links = sa.Table(  # links that give a version to whoever has them, for minutes
+    "artifact_links",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("artifact_id"),
+    sa.Column("version", sa.Integer, nullable=False),
+    _text("session_id"),
+    _time("made", nullable=False),
+    _text("by"),
+    _time("expires", nullable=False),
+    _time("revoked"),
+    _maybe("revoked_by"),
+    sa.Index("artifact_links_artifact", "artifact_id", "made"),
+)
+
+artifact_link_uses = sa.Table(
+    "artifact_link_uses",
+    metadata,
+    sa.Column("link_id", sa.Text, primary_key=True),
+    sa.Column("uses", sa.Integer, nullable=False),
+    _time("last", nullable=False),
 )
 
 agents = sa.Table(

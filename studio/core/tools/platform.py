@@ -24,6 +24,7 @@ SAVE_ARTIFACT, READ_ARTIFACT = "save_artifact", "read_artifact"
 STANDING = frozenset({ASK_PERSON, WAIT_UNTIL})
 KEEPING = frozenset({SAVE_ARTIFACT, READ_ARTIFACT})
 LONGEST_WAIT_SECONDS = 30 * 86_400
+SAVE_SECONDS = 120.0  # a large folder is read whole
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"answer": {"type": "string"}},
@@ -67,10 +68,16 @@ _SAVE_SCHEMA: Mapping[str, Any] = {
         },
         "text": {"type": "string", "description": "The content, when it is text"},
         "base64": {"type": "string", "description": "The content, when it is not text"},
+        "folder": {
+            "type": "string",
+            "minLength": 1,
+            "description": "A folder on the disk of the environment, to be kept whole, with all "
+            "that lies in it",
+        },
         "media": {"type": "string", "description": "Media type; without it the name tells"},
     },
     "required": ["name"],
-    "oneOf": [{"required": ["text"]}, {"required": ["base64"]}],
+    "oneOf": [{"required": ["text"]}, {"required": ["base64"]}, {"required": ["folder"]}],
     "additionalProperties": False,
 }
 _READ_SCHEMA: Mapping[str, Any] = {
@@ -78,7 +85,16 @@ _READ_SCHEMA: Mapping[str, Any] = {
     "properties": {
         "id": {"type": "string", "minLength": 1, "description": "The artifact: art_…"},
         "version": {"type": "integer", "minimum": 1, "description": "Without it the newest"},
-        "offset": {"type": "integer", "minimum": 0, "description": "Bytes from the beginning"},
+        "path": {
+            "type": "string",
+            "description": "Of an artifact that is a folder: what to read in it; a file is read, "
+            "of a folder the names are listed. Without it, the names at its top",
+        },
+        "offset": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "Bytes from the beginning, or names that were listed before",
+        },
         "limit": {
             "type": "integer",
             "minimum": 1,
@@ -93,11 +109,12 @@ _READ_SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """A file that an agent saves."""
+    """What an agent saves: the bytes of a file, or a `folder` of the disk by its path."""
 
     name: str
     data: bytes
     media: str
+    folder: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +125,7 @@ class Reading:
     version: int | None
     offset: int
     limit: int
+    path: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +174,14 @@ def due_of(arguments: Any, now_ms: int) -> int:
 
 
 def saving_of(arguments: Any) -> Saving:
-    """The file in the arguments of save_artifact."""
+    """The file or folder in the arguments of save_artifact."""
     _check(_SAVE_SCHEMA, arguments)
     try:
         name = files.checked_name(arguments["name"])
     except Invalid as wrong:
         raise _bad(f"name: {wrong.fields['name']}") from None
+    if "folder" in arguments:
+        return Saving(name=name, data=b"", media="", folder=arguments["folder"])
     if "text" in arguments:
         data = arguments["text"].encode("utf-8", "replace")
     else:
@@ -177,7 +197,7 @@ def reading_of(arguments: Any) -> Reading:
     _check(_READ_SCHEMA, arguments)
     return Reading(
         id=arguments["id"], version=arguments.get("version"), offset=arguments.get("offset", 0),
-        limit=arguments.get("limit", files.PAGE_BYTES),
+        limit=arguments.get("limit", files.PAGE_BYTES), path=arguments.get("path", ""),
     )  # fmt: skip
 
 
@@ -206,12 +226,15 @@ def _bad(words: str) -> ToolError:
     return ToolError("tool.bad_arguments", words, settled=True)
 
 
-def _tool(name: str, description: str, schema: Mapping[str, Any]) -> PlatformTool:
+def _tool(
+    name: str, description: str, schema: Mapping[str, Any], timeout: float = 30.0
+) -> PlatformTool:
     definition = {"kind": "platform", "name": name, "description": description, "schema": schema}
     return PlatformTool(
         spec=ToolSpec(
             name=name, description=description, schema=schema, origin=Origin(kind="platform"),
             hash=ids.digest(definition), destination="the studio", read_only=True,
+            timeout=timeout,
         )
     )  # fmt: skip
 
@@ -231,13 +254,15 @@ TOOLS: Mapping[str, Tool] = {
         ),
         _tool(
             SAVE_ARTIFACT,
-            "Keep a file with this session, for the people who read it and for later turns.",
+            "Keep a file, or a folder of the disk, with this session, for the people who read it "
+            "and for later turns.",
             _SAVE_SCHEMA,
+            timeout=SAVE_SECONDS,
         ),
         _tool(
             READ_ARTIFACT,
             "Read a file of this session: text in pages of 32 KiB; images and PDF are shown to you "
-            "when you can read them.",
+            "when you can read them. Of a folder, its names or one of its files.",
             _READ_SCHEMA,
         ),
     )

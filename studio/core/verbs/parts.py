@@ -1,7 +1,9 @@
 """What every verb stands on, and the checks that several share."""
 
 import json
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from studio.core.clock import Clock
 from studio.core.rules import access
@@ -16,19 +18,31 @@ from studio.core.store.people import Ages
 from studio.core.talks import Talks
 from studio.core.tokens import Tokens, hashed
 
+if TYPE_CHECKING:
+    from studio.core.disks.disks import Disks
+
 REASON_CHARACTERS = 4_000
 
 
 class Verbs:
-    """The parts that verbs use."""
+    """The parts that verbs use. `data` is the folder that holds the store."""
 
     def __init__(
         self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock, ages: Ages | None = None,
-        seals: KeyFile | None = None, limits: FileLimits | None = None,
+        seals: KeyFile | None = None, limits: FileLimits | None = None, data: Path | None = None,
     ) -> None:  # fmt: skip
         self.db, self.journal, self.tokens, self.clock = db, journal, tokens, clock
         self.ages, self.seals, self.limits = ages or Ages(), seals, limits or FileLimits()
         self.talks = Talks(journal)
+        self._data = data
+
+    @cached_property
+    def disks(self) -> "Disks":
+        """The store of disk versions, which every process of an installation has."""
+        from studio.core.disks.disks import Disks  # its libraries are loaded when first asked
+
+        assert self._data is not None, "the composition root names the folder"
+        return Disks(self._data / "versions")
 
 
 def reason(text: str) -> str:

@@ -15,12 +15,12 @@ from studio.core.rules import context, files, media, models
 from studio.core.rules.calls import Outcome
 from studio.core.rules.contents import of, of_text, some_text
 from studio.core.rules.errors import Invalid
-from studio.core.rules.events import FileRef
 from studio.core.rules.files import Found, Given
 from studio.core.rules.session import Session
 from studio.core.store import artifacts
 from studio.core.tools import platform
 from studio.core.tools.tool import Kit, ResultFile, Tool, ToolError
+from studio.core.work import foldering
 
 if TYPE_CHECKING:
     from studio.core.work.driver import Driver
@@ -51,7 +51,10 @@ class Keeping:
     async def answer(self, tool: Tool, arguments: Any, kit: Kit) -> Outcome:
         """Carry out one of the platform's own tools; ToolError says why it cannot be."""
         if tool.spec.name == platform.SAVE_ARTIFACT:
-            return await self._save(platform.saving_of(arguments), kit)
+            asked = platform.saving_of(arguments)
+            if asked.folder:
+                return await foldering.save(self.driver, asked, kit)
+            return await self._save(asked, kit)
         return await self._read(platform.reading_of(arguments), kit)
 
     async def _save(self, asked: platform.Saving, kit: Kit) -> Outcome:
@@ -60,13 +63,10 @@ class Keeping:
         except Invalid as wrong:
             raise ToolError("file.type", wrong.message, settled=True) from None
         fault("artifact.after_kept")
-        ref = FileRef(
-            artifact_id=files.artifact_of_call(kit.effect_id, 1), version=1, name=asked.name,
-            media=found.media, size=found.size, hash=found.hash,
-        )  # fmt: skip
         session = await self.driver.journal.session(kit.session_id)
         by = session.agent if session is not None else ""
-        given = Given(ref=ref, found=found, is_new=True, source="agent", by=by)
+        given = files.new_version(files.artifact_of_call(kit.effect_id, 1), 1, asked.name, found)
+        given = replace(given, source="agent", by=by)
         return Outcome(result=of({"saved": asked.name}), files=(given,))
 
     async def _read(self, asked: platform.Reading, kit: Kit) -> Outcome:
@@ -76,6 +76,11 @@ class Keeping:
         if given is None:
             words = "This session has no such artifact, or not in that version."
             raise ToolError("artifact.not_found", words, settled=True)
+        if given.found.is_folder:
+            return await foldering.read(self.driver, given, asked)
+        if asked.path:
+            words = "path: this artifact is a file, and nothing lies below it"
+            raise ToolError("tool.bad_arguments", words, settled=True)
         if media.kind(given.ref.media) == "text":
             return await self._page(given, asked)
         reads = await self._reads(kit.session_id)
@@ -112,11 +117,8 @@ class Keeping:
             except Invalid:
                 looked = await self._take(file.data, name, "application/x-unknown")
                 looked = replace(looked, media=media.UNKNOWN)
-            ref = FileRef(
-                artifact_id=files.artifact_of_call(kit.effect_id, number), version=1, name=name,
-                media=looked.media, size=looked.size, hash=looked.hash,
-            )  # fmt: skip
-            made.append(Given(ref=ref, found=looked, is_new=True))
+            id = files.artifact_of_call(kit.effect_id, number)
+            made.append(files.new_version(id, 1, name, looked))
         return tuple(made)
 
     async def _take(self, data: bytes, name: str, declared: str) -> Found:
@@ -138,8 +140,11 @@ class Keeping:
 def _versioned(conn: Any, session: Session, given: Given) -> Given:
     if not given.is_new or given.source != "agent":
         return given
-    known = artifacts.named(conn, session.id, given.ref.name)
-    if known is None or known[0] == given.ref.artifact_id:
+    folder = given.found.is_folder
+    known = artifacts.named(conn, session.id, given.ref.name, folder=folder)
+    if known is None or known.id == given.ref.artifact_id:
         return given
-    artifact_id, latest = known
-    return replace(given, ref=replace(given.ref, artifact_id=artifact_id, version=latest + 1))
+    is_same = folder and known.hash == given.ref.hash
+    version = known.latest if is_same else known.latest + 1
+    ref = replace(given.ref, artifact_id=known.id, version=version)
+    return replace(given, ref=ref, is_new=not is_same)

@@ -1,79 +1,129 @@
-"""Artifacts: one with its versions, its bytes to take away, and its picture where it is one."""
+"""Artifacts: one with its versions, its bytes to take away, its picture, its links to others.
+
+A folder is looked into here as well: with a `path`, one of its folders or files.
+"""
 
 import codecs
 from dataclasses import dataclass
+from typing import Literal
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from studio.core.reader import ArtifactView, SessionView, VersionView
-from studio.core.rules import media, ranges
+from studio.core.reader import (
+    ArtifactFile,
+    ArtifactFolder,
+    ArtifactView,
+    LinkRow,
+    SessionView,
+    VersionView,
+)
+from studio.core.rules import media, percent, ranges
 from studio.core.rules.errors import Invalid, NotFound, StudioError
 from studio.core.rules.files import GIVEN_BYTES
-from studio.web import attachments, errors
+from studio.core.runtime import LONGEST_MINUTES
+from studio.web import attachments, errors, trees
 from studio.web.render import Frame, frame, page
-from studio.web.visit import asked, person, reader, runtime, typed
+from studio.web.trees import KEPT, LOCKED
+from studio.web.visit import asked, may, onward, person, reader, runtime, text, typed
 
 PREVIEW_BYTES = 50 * 1024
-LOCKED = "sandbox; default-src 'none'"
-KEPT = "private, max-age=86400, immutable"
+MINUTES = (
+    ("1", "1 minute"), *((str(n), f"{n} minutes") for n in (2, 5, 10, LONGEST_MINUTES)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What is seen of a folder: a page of one in it, or a file; `above` leads there."""
+
+    folder: ArtifactFolder | None = None
+    file: ArtifactFile | None = None
+    shown: trees.Shown | None = None
+    above: tuple[tuple[str, str], ...] = ()
+    after: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArtifactPage:
-    """An artifact. `text` is its beginning when it is text, `is_cut` when there is more."""
+    """An artifact. `text` is a file's beginning when it is text, `is_cut` when there is more.
+
+    `made` is the address of a link that was made just now, which is shown this once.
+    """
 
     frame: Frame
     artifact: ArtifactView
     session: SessionView
-    text: str | None
-    is_cut: bool
-    is_picture: bool
+    links: tuple[LinkRow, ...]
+    may_link: bool
+    minutes: tuple[tuple[str, str], ...] = MINUTES
+    chosen: str = str(LONGEST_MINUTES)
+    made: str = ""
+    refusal: StudioError | None = None
+    text: str | None = None
+    is_cut: bool = False
+    is_picture: bool = False
+    inside: Inside | None = None
 
 
 async def show(request: Request) -> Response:
-    """GET /artifacts/{artifact_id}."""
-    found = await _artifact(request)
-    shown = found.version
-    text = None
-    if media.kind(shown.media) == "text":
-        data = b"".join([x async for x in reader(request).file(shown, 0, _shown(shown))])
-        text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
-    view = ArtifactPage(
-        frame=await frame(request, found.row.name, nav="sessions"),
-        artifact=found,
-        session=await reader(request).session(person(request), found.row.session_id),
-        text=text,
-        is_cut=shown.size > PREVIEW_BYTES,
-        is_picture=_is_picture(shown),
-    )
-    return page(request, "artifacts/show.html", view)
+    """GET /artifacts/{artifact_id}, with `version` and, of a folder, `path`."""
+    return await _show(request, asked(request, "version"))
 
 
 async def download(request: Request) -> Response:
-    """GET /artifacts/{artifact_id}/content: the bytes, never opened in the page."""
+    """GET /artifacts/{artifact_id}/content: the bytes, never opened in the page.
+
+    Of a folder: an archive, or with a `path` one of its files.
+    """
     found = await _artifact(request)
     shown = found.version
+    if found.row.kind == "folder":
+        return await _download_of_folder(request, found)
     told = {
         "Content-Disposition": ranges.disposition(found.row.name),
         "Content-Security-Policy": LOCKED,
         "Content-Encoding": "identity",  # packed on the way it would have no ranges and no length
     }
-    return _bytes(request, shown, "application/octet-stream", told)
+    return _bytes(request, shown, trees.OCTETS, told)
 
 
 async def picture(request: Request) -> Response:
     """GET /artifacts/{artifact_id}/picture: a PNG, JPEG, GIF or WebP to be looked at."""
-    shown = (await _artifact(request)).version
-    if not _is_picture(shown):
-        raise NotFound("This is no picture that is shown here.", code="artifact.no_picture")
-    told = {
-        "Content-Disposition": "inline",
-        "Content-Security-Policy": LOCKED,
-        "Cache-Control": KEPT,
-    }
-    return _bytes(request, shown, shown.media, told)
+    found = await _artifact(request)
+    shown = found.version
+    told = {"Content-Disposition": "inline", "Cache-Control": KEPT}
+    if found.row.kind == "folder":
+        file = await _file(request, found)
+        if trees.is_picture(file):
+            return trees.content(request, file, file.look.media, told)
+    elif _is_picture(shown):
+        return _bytes(request, shown, shown.media, {**told, "Content-Security-Policy": LOCKED})
+    raise NotFound("This is no picture that is shown here.", code="artifact.no_picture")
+
+
+async def link(request: Request) -> Response:
+    """POST /artifacts/{artifact_id}/links: answered by the page itself, which shows it once."""
+    form = await typed(request)
+    version, minutes = text(form, "version"), text(form, "minutes")
+    try:
+        made = await runtime(request).make_link(
+            person(request), _id(request), version=_number(version),
+            minutes=_number(minutes) or 0,
+        )  # fmt: skip
+    except Invalid as refusal:
+        return await _show(request, version, refusal=refusal)
+    url = request.app.state.settings.url
+    return await _show(request, version, made=f"{url}/links/{made.token}")
+
+
+async def revoke(request: Request) -> Response:
+    """POST /artifacts/{artifact_id}/links/{link_id}/revocation."""
+    await runtime(request).revoke_link(
+        person(request), _id(request), request.path_params["link_id"]
+    )
+    return onward(request, f"/artifacts/{_id(request)}#links-title")
 
 
 async def take(request: Request) -> Response:
@@ -96,13 +146,92 @@ async def drop(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def _artifact(request: Request) -> ArtifactView:
-    version = asked(request, "version")
-    number = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else None
-    return await reader(request).artifact(
-        person(request), request.path_params["artifact_id"], number,
-        cursor=asked(request, "cursor") or None,
+async def _show(
+    request: Request, version: str, *, made: str = "", refusal: StudioError | None = None
+) -> Response:
+    found, asking = await _artifact(request, version), person(request)
+    is_folder = found.row.kind == "folder"
+    beginning = None if is_folder else await _beginning(request, found.version)
+    view = ArtifactPage(
+        frame=await frame(request, found.row.name, nav="sessions"),
+        artifact=found,
+        session=await reader(request).session(asking, found.row.session_id),
+        links=await reader(request).artifact_links(asking, found.row.id),
+        may_link=may(request, "operator"),
+        made=made, refusal=refusal,
+        text=beginning,
+        is_cut=beginning is not None and found.version.size > PREVIEW_BYTES,
+        is_picture=_is_picture(found.version),
+        inside=await _inside(request, found) if is_folder else None,
     )  # fmt: skip
+    status = errors.status(refusal) if refusal else 200
+    return page(request, "artifacts/show.html", view, status=status)
+
+
+async def _beginning(request: Request, shown: VersionView) -> str | None:
+    """The first of a text, None of what is none."""
+    if media.kind(shown.media) != "text":
+        return None
+    pieces = reader(request).file(shown, 0, min(shown.size, PREVIEW_BYTES))
+    data = b"".join([piece async for piece in pieces])
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+
+
+async def _inside(request: Request, found: ArtifactView) -> Inside:
+    """What the path leads to: a folder, or a file."""
+    path, after = trees.path_of(request).strip("/"), trees.path_of(request, "after")
+    try:
+        folder = await reader(request).artifact_folder(
+            person(request), found.row.id, found.version.version, path, after=after,
+            limit=trees.NAMES,
+        )  # fmt: skip
+    except Invalid as no:
+        if no.code != "disk.no_folder":
+            raise
+        file = await _file(request, found, offset=trees.whole(request, "offset"))
+        return Inside(file=file, shown=trees.shown(request, file), above=trees.above(path))
+    return Inside(folder=folder, above=trees.above(path), after=after)
+
+
+async def _file(request: Request, found: ArtifactView, *, offset: int = 0) -> ArtifactFile:
+    return await reader(request).artifact_file(
+        person(request), found.row.id, found.version.version, trees.path_of(request),
+        offset=offset, most=trees.TEXT_BYTES,
+    )  # fmt: skip
+
+
+async def _download_of_folder(request: Request, found: ArtifactView) -> Response:
+    if trees.path_of(request):
+        file = await _file(request, found)
+        told = {
+            "Content-Disposition": ranges.disposition(percent.clean(file.entry.name)),
+            "Content-Length": str(file.entry.size),
+        }
+        return trees.content(request, file, trees.OCTETS, told)
+    form: Literal["tar.zst", "zip"] = "tar.zst" if asked(request, "form") == "tar.zst" else "zip"
+    pieces = await reader(request).artifact_archive(
+        person(request), found.row.id, found.version.version, form
+    )
+    told = {
+        "Content-Disposition": ranges.disposition(f"{found.row.name}.{form}"),
+        "Content-Security-Policy": LOCKED, "Content-Encoding": "identity",
+    }  # fmt: skip
+    return StreamingResponse(pieces, media_type=trees.OCTETS, headers=told)
+
+
+async def _artifact(request: Request, version: str | None = None) -> ArtifactView:
+    wanted = asked(request, "version") if version is None else version
+    return await reader(request).artifact(
+        person(request), _id(request), _number(wanted), cursor=asked(request, "cursor") or None
+    )
+
+
+def _id(request: Request) -> str:
+    return str(request.path_params["artifact_id"])
+
+
+def _number(written: str) -> int | None:
+    return int(written) if written.isascii() and written.isdigit() and len(written) < 10 else None
 
 
 def _bytes(request: Request, shown: VersionView, kind: str, told: dict[str, str]) -> Response:
@@ -115,10 +244,6 @@ def _bytes(request: Request, shown: VersionView, kind: str, told: dict[str, str]
     chunks = reader(request).file(shown, span.begin, span.end)
     status = 206 if span.partial else 200
     return StreamingResponse(chunks, status, media_type=kind, headers=headers)
-
-
-def _shown(shown: VersionView) -> int:
-    return min(shown.size, PREVIEW_BYTES)
 
 
 def _is_picture(shown: VersionView) -> bool:

@@ -15,6 +15,7 @@ from studio.core.rules import (
     contents,
     digests,
     ids,
+    media,
     messages,
     replies,
     summaries,
@@ -294,8 +295,28 @@ def _artifact(t: Teller) -> None:
     t.record([saved], "alice" if source == "upload" else None)
 
 
+def _folder(t: Teller) -> None:
+    """The agent keeps a folder, and somebody makes a link to it or takes one back."""
+    artifact_id = f"art_{ids.core(t.session.id)}3"
+    version = t.kept[artifact_id] = t.kept.get(artifact_id, 0) + 1
+    saved = e.ArtifactSaved(
+        artifact_id=artifact_id, version=version, name="site", media=media.FOLDER,
+        size=70 * version, hash=f"{version:064x}", source="agent", by="helper", files=3,
+        skipped=("pipe (fifo)",) * (version % 2), moving=("a.log",) * (version % 3),
+    )  # fmt: skip
+    t.record([saved])
+    link_id = f"lnk_{ids.core(t.session.id)}{version}"
+    made = e.ArtifactLinkMade(
+        link_id=link_id, artifact_id=artifact_id, version=version, expires=t.at + 60_000, by="bob"
+    )
+    t.record([made], "bob")
+    if t.chance(0.5):
+        gone = e.ArtifactLinkRevoked(link_id=link_id, artifact_id=artifact_id, by="alice")
+        t.record([gone], "alice")
+
+
 MOVES: tuple[Callable[[Teller], None], ...] = (
     _message, _worker, _worker, _worker, _worker, _worker, _model, _model, _model, _summary,
     _outcome,
-    _outcome, _outcome, _decision, _decision, _stop, _artifact,
+    _outcome, _outcome, _decision, _decision, _stop, _artifact, _folder,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from studio.core.rules import events as e
 from studio.core.rules.environments import records
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import StudioError
+from studio.core.rules.media import FOLDER
 from studio.core.sandboxes.contract import Command, Ran, SandboxError
 from studio.core.store import artifacts, environment_rows, files
 from studio.core.tools.disk import output
@@ -126,13 +127,38 @@ async def _bytes(places: Places, entry: Mapping[str, Any]) -> AsyncIterator[tupl
         if given is None:
             words = f"The artifact {entry['artifact']} v{entry['version']} is not here any more."
             raise FileMissing(words)
-        yield entry["path"], await files.whole(places.db, *given)
+        hash, size, media = given
+        if media == FOLDER:
+            async for path, found in _folder(places, hash):
+                yield f"{entry['path']}/{path}", found
+        else:
+            yield entry["path"], await files.whole(places.db, hash, size)
     else:
         for name, hashed in entry["files"].items():
             data = await places.journal.blob(hashed.removeprefix("sha256:"))
             if data is None:
                 raise FileMissing(f"The bytes of {name} ({hashed}) are not here any more.")
             yield f"{entry['path']}/{name}", data
+
+
+async def _folder(places: Places, digest: str) -> AsyncIterator[tuple[str, bytes]]:
+    """The files of a folder that was kept, by their paths in it; links are not put anywhere."""
+    waiting = [""]
+    while waiting:
+        above, after = waiting.pop(), ""
+        while True:
+            page = await asyncio.to_thread(
+                places.disks.folder, digest, above, after=after, limit=1_000
+            )
+            for one in page.entries:
+                if one.type == "folder":
+                    waiting.append(one.path)
+                elif one.type == "file":
+                    pieces = places.disks.pieces(one.hash)
+                    yield one.path, await asyncio.to_thread(b"".join, pieces)
+            if page.next is None:
+                break
+            after = page.next
 
 
 async def _commands(

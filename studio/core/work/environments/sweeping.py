@@ -11,7 +11,7 @@ from studio.core.faults import fault
 from studio.core.rules.environments.environment import Environment
 from studio.core.rules.errors import Refused, StudioError
 from studio.core.sandboxes.contract import SandboxError
-from studio.core.store import environments
+from studio.core.store import artifacts, environments
 from studio.core.work.environments.locks import Locked
 from studio.core.work.environments.places import Places
 
@@ -51,8 +51,10 @@ class Sweeping:
             await self.collect()
 
     async def collect(self) -> None:
-        """Throw away what no version holds."""
-        keep = await self.places.db.read(environments.digests)
+        """Throw away what no version of a disk, and no folder that is an artifact, holds."""
+        keep = await self.places.db.read(
+            lambda conn: (*environments.digests(conn), *artifacts.digests(conn))
+        )
         done = await asyncio.to_thread(self.places.disks.collect, keep)
         if done.freed:
             log.info("%d bytes of removed disk versions were freed.", done.freed)

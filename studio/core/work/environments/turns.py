@@ -136,7 +136,7 @@ class Turns:
         async with self._calm(environment.id) as is_still:
             if environment.definition.get("keep", "turn") == "turn":
                 await keeping.keep(self.places, place, "turn", turn=turn, is_still=is_still)
-            await outputs.export(self.places, place, session, turn)
+            await outputs.export(self.places, place, session, turn, is_still=is_still)
 
     @asynccontextmanager
     async def _calm(self, id: str) -> AsyncIterator[bool]:
