@@ -114,13 +114,14 @@ def _database(text: str, _: Mapping[str, str]) -> str:
 def _collector(text: str, _: Mapping[str, str]) -> str:
     if not text:
         return ""
+    wrong = "must be http://host or https://host, with a port and a path or not"
     try:
         found = urlsplit(text)
         sound = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
     except ValueError:
-        sound = False
+        raise ValueError(wrong) from None
     if not sound or re.search(r"[^\x21-\x7e]", text):
-        raise ValueError("must be http://host or https://host, with a port and a path or not")
+        raise ValueError(wrong)
     if "@" in found.netloc or found.fragment:
         raise ValueError(
             "must hold no user, password or fragment; OTEL_EXPORTER_OTLP_HEADERS is for secrets"
