@@ -33,6 +33,7 @@ from api_client.shapes.artifacts import (
     Upload,
 )
 from api_client.shapes.calls import CallRow, Calls, Content
+from api_client.shapes.collector import Backfill, BackfillAsked, Export
 from api_client.shapes.disks import (
     DiskChange,
     DiskDiff,
@@ -119,6 +120,8 @@ __all__ = [
     "ArtifactDetail",
     "ArtifactVersion",
     "Artifacts",
+    "Backfill",
+    "BackfillAsked",
     "CallRow",
     "Calls",
     "Change",
@@ -157,6 +160,7 @@ __all__ = [
     "Environments",
     "Event",
     "Events",
+    "Export",
     "FileRef",
     "ForkPlan",
     "ForkedFrom",

@@ -14,6 +14,7 @@ from studio.cli import (
     server,
     servers,
     sessions,
+    traces,
 )
 from studio.cli.command import Command
 
@@ -31,4 +32,5 @@ COMMANDS: tuple[Command, ...] = (
     *environment_manifests.COMMANDS,
     *environments.COMMANDS,
     *disks.COMMANDS,
+    *traces.COMMANDS,
 )

@@ -36,6 +36,7 @@ from studio.api.answers.artifacts import (
     Upload,
 )
 from studio.api.answers.calls import Call, Calls, Content
+from studio.api.answers.collector import Backfill, BackfillAsked, Export
 from studio.api.answers.disks import (
     DiskChange,
     DiskDiff,
@@ -125,6 +126,8 @@ __all__ = [
     "ArtifactDetail",
     "ArtifactVersion",
     "Artifacts",
+    "Backfill",
+    "BackfillAsked",
     "Call",
     "Calls",
     "Change",
@@ -164,6 +167,7 @@ __all__ = [
     "Error",
     "Event",
     "Events",
+    "Export",
     "Fault",
     "ForkPlan",
     "ForkedFrom",

@@ -16,7 +16,6 @@ from studio.core.store.collector import Place
 
 Hide = Callable[[str], str]  # a text without secrets
 BEHIND = 1_000  # turns that are counted, at most
-LIVES = 30_000  # ms that a sign of life of the exporter is good for
 
 e, f = tables.events.c, tables.effects.c
 
@@ -52,7 +51,7 @@ def export(conn: sa.Connection, now: int) -> Export:
         return Export(state="off")
     waiting = _waiting(conn, Place(at=row.position))
     state = "well" if row.failing_since is None else "failing"
-    if row.owner is None or row.seen is None or row.seen < now - LIVES:
+    if not row.is_worked(now):
         state = "gone"
     return Export(
         state=state, endpoint=row.endpoint, sent=row.sent, refused=row.refused,

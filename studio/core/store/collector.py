@@ -14,6 +14,7 @@ from studio.core.rules import events as e
 from studio.core.store import raw
 from studio.core.store.db import Db
 
+LIVES = 30_000  # ms that a sign of life is good for
 FACTS = 5_000  # that one look goes through
 COLUMNS = (
     "position, part, sent, refused, dropped, endpoint, owner, expires, seen, last_sent, "
@@ -77,6 +78,10 @@ class Row:
     retry_at: int | None
     error: str
     error_at: int | None
+
+    def is_worked(self, now: int) -> bool:
+        """A worker exports now."""
+        return self.owner is not None and (self.seen or 0) >= now - LIVES
 
 
 @dataclass(frozen=True, kw_only=True)
