@@ -15,8 +15,7 @@ HELPER: dict[str, Any] = {
     "model": {"provider": "scripted", "name": "scripted"},
 }  # fmt: skip
 POINTS = {  # where it dies: how often what was in hand comes
-    "export.before_send": 1, "export.after_send": 2, "export.before_place": 2,
-    "export.after_place": 1,
+    "export.before_send": 1, "export.before_place": 2, "export.after_place": 1,
 }  # fmt: skip
 
 
