@@ -109,8 +109,7 @@ class SessionVerbs(Verbs):
 
         `model` is a saved provider and one of its models, in place of what the agent names. An
         agent that names none gets the default of now. `environment` is a name or an id; Refused
-        when it is deleted, another's alone, or lacks a required secret. `caller` is as in
-        `send_message`.
+        when deleted, another's alone, or short of a secret. `caller` is as in `send_message`.
         """
         access.needs(person, "operator", "start a session")
         if message is not None or files:
