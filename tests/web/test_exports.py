@@ -58,4 +58,4 @@ async def test_turns_that_wait_are_counted(studio: Studio, alice: Visitor) -> No
     found = await studio.reader.export(alice.person)
 
     assert found.behind == 1
-    assert "1 turn" in (await alice.open("/traces")).one("section", id="export").text
+    assert "the oldest ended" in (await alice.open("/traces")).one("section", id="export").text

@@ -27,6 +27,11 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": turn.agent,
             "gen_ai.agent.version": str(turn.agent_version), "studio.turn.number": turn.number,
         }  # fmt: skip
+        if turn.caller is not None:
+            said |= {
+                "studio.caller.trace.id": turn.caller.trace_id,
+                "studio.caller.span.id": turn.caller.span_id,
+            }
     elif span.kind == "model":
         said |= {
             "gen_ai.operation.name": "chat", "gen_ai.request.model": span.what,

@@ -106,7 +106,7 @@ class Sender:
             return Answer()
         if not refused:  # words without refused spans are a warning
             return Answer(words=self._clean(f"It warns: {why}") if why else "")
-        words = f"It refused {refused:,} spans{': ' + why if why else '.'}"
+        words = f"It refused {refused:,} of the spans{': ' + why if why else '.'}"
         return Answer(refused=refused, words=self._clean(words))
 
     def _rest(self, text: str) -> float | None:

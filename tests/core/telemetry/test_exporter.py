@@ -102,7 +102,7 @@ async def test_partial_success_is_counted_and_its_reason_told(desk: Desk):
         found = await desk.until(lambda found: found.refused)
 
     assert (found.refused, found.sent) == (1, desk.collector.sizes[0] - 1)
-    assert found.error == "It refused 1 spans: bad clock"
+    assert found.error == "It refused 1 of the spans: bad clock"
 
 
 async def test_a_dead_collector_delays_no_turn_and_costs_its_spans_after_a_day(desk: Desk):
