@@ -26,3 +26,4 @@ def test_a_collector_that_is_away_is_told_on_an_open_page(sign_in: SignIn) -> No
         is_accessible(page)
         page.set_viewport_size({"width": 390, "height": 800})
         fits(page)
+        page.close()  # before its studio goes
