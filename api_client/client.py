@@ -51,6 +51,7 @@ class Client:
         self.models = resources.Models(self)
         self.secrets = resources.Secrets(self)
         self.servers = resources.Servers(self)
+        self.collector = resources.Collector(self)
         self.server = resources.Server(self)
 
     def do(self, call: Call[T]) -> T:
@@ -165,6 +166,7 @@ class AsyncClient:
         self.models = resources.AsyncModels(self)
         self.secrets = resources.AsyncSecrets(self)
         self.servers = resources.AsyncServers(self)
+        self.collector = resources.AsyncCollector(self)
         self.server = resources.AsyncServer(self)
 
     async def do(self, call: Call[T]) -> T:

@@ -9,6 +9,7 @@ from api_client import (
     agents,
     approvals,
     artifacts,
+    collector,
     environment_manifests,
     environments,
     keys,
@@ -186,6 +187,14 @@ class Usage(Resource):
     show = Verb(usage.show)
 
 
+class Collector(Resource):
+    """The export of spans."""
+
+    show = Verb(collector.show)
+    backfill = Verb(collector.backfill)
+    show_backfill = Verb(collector.show_backfill)
+
+
 class Server(Resource):
     """The server itself."""
 
@@ -352,6 +361,14 @@ class AsyncUsage(AsyncResource):
     """Tokens and cost."""
 
     show = AsyncVerb(usage.show)
+
+
+class AsyncCollector(AsyncResource):
+    """The export of spans."""
+
+    show = AsyncVerb(collector.show)
+    backfill = AsyncVerb(collector.backfill)
+    show_backfill = AsyncVerb(collector.show_backfill)
 
 
 class AsyncServer(AsyncResource):

@@ -21,12 +21,16 @@ def start(
     agent: str, *, title: str = "", message: str | None = None, private: bool = False,
     version: int | None = None, model: dict[str, str] | None = None,
     environment: str | None = None, key: str | None = None,
+    trace: Mapping[str, str] | None = None,
 ) -> Call[Started]:  # fmt: skip
-    """Start a session of an agent, with a first message or without; `model` {provider, name}."""
+    """Start a session of an agent, with a first message or without; `model` {provider, name}.
+
+    `trace` is as in `send`.
+    """
     body = given(agent=agent, title=title, message=message, private=private, version=version)
     body |= {"model": model} if model is not None else {}
     body |= {"environment": environment} if environment is not None else {}
-    return keyed("/v1/sessions", body, key)
+    return keyed("/v1/sessions", body, key, **_context(trace))
 
 
 def choose_model(session_id: str, provider: str = "", name: str = "") -> Call[None]:
@@ -72,11 +76,15 @@ def call(session_id: str, call_id: str) -> Call[CallRow]:
 def send(
     session_id: str, text: str | None = None, *,
     parts: Sequence[Mapping[str, object]] | None = None,
-    key: str | None = None,
+    key: str | None = None, trace: Mapping[str, str] | None = None,
 ) -> Call[Sent]:  # fmt: skip
-    """Send a message, or its parts: `{"type": "text", …}` and `{"type": "file", …}`."""
+    """Send a message, or its parts: `{"type": "text", …}` and `{"type": "file", …}`.
+
+    `trace` holds `traceparent` and perhaps `tracestate` (W3C Trace Context), as OpenTelemetry's
+    `inject` fills a carrier: the turn then belongs to that trace.
+    """
     body = {"text": text} if parts is None else {"parts": list(parts)}
-    return keyed(f"{_path(session_id)}/messages", body, key)
+    return keyed(f"{_path(session_id)}/messages", body, key, **_context(trace))
 
 
 def trace(session_id: str, turn: str | int) -> Call[Trace]:
@@ -90,15 +98,23 @@ def preview(session_id: str, text: str) -> Call[Preview]:
 
 
 def deny_and_send(
-    session_id: str, text: str, *, reason: str = "", key: str | None = None
-) -> Call[Sent]:
-    """Deny what is held, stop the turn and send a message, all or nothing."""
-    return keyed(f"{_path(session_id)}/deny-and-send", given(text=text, reason=reason), key)
+    session_id: str, text: str, *, reason: str = "", key: str | None = None,
+    trace: Mapping[str, str] | None = None,
+) -> Call[Sent]:  # fmt: skip
+    """Deny what is held, stop the turn and send a message, all or nothing. `trace` as in `send`."""
+    body, path = given(text=text, reason=reason), f"{_path(session_id)}/deny-and-send"
+    return keyed(path, body, key, **_context(trace))
 
 
 def cancel(session_id: str, *, reason: str = "", key: str | None = None) -> Call[Stopped]:
     """Stop the turn in hand."""
     return keyed(f"{_path(session_id)}/cancel", given(reason=reason), key)
+
+
+def _context(trace: Mapping[str, str] | None) -> dict[str, str]:
+    """The two headers, whatever else a carrier holds."""
+    given = {name.lower(): value for name, value in (trace or {}).items()}
+    return {name: given[name] for name in ("traceparent", "tracestate") if given.get(name)}
 
 
 def _path(session_id: str) -> str:

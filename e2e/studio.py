@@ -42,7 +42,7 @@ class Studio:
         """Start and wait until it answers; the port of an earlier start is kept."""
         port = self.url.rpartition(":")[2] or "0"
         environ = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("STUDIO_")},
+            **{k: v for k, v in os.environ.items() if not k.startswith(("STUDIO_", "OTEL_"))},
             "STUDIO_DATA": str(self.data), "STUDIO_PORT": port, "STUDIO_DEMO": "on",
             "STUDIO_FAULT": fault, **self.environ,
         }  # fmt: skip

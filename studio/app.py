@@ -52,6 +52,7 @@ STUDIO = Person(id="studio", role="admin", via="key")
 COMMAND_LINE = "local command line"
 RESTART_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
+LIKE_A_SECRET = 12  # characters of a header's value; a shorter one may be a word of any text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,15 +186,38 @@ def worker(built: Parts) -> "Worker":
         looks={"model": model_look(shelf, built.clock), "server": health.look(catalog)},
         catalog=catalog, clock=built.clock, concurrency=settings.concurrency,
         trace_key=built.tokens.trace_key, name=name, places=places, limits=_limits(settings),
+        beside=_exporting(built, name, values.mask),
     )  # fmt: skip
 
 
+def _exporting(built: Parts, worker: str, mask: Mask) -> "list[Callable[[], Any]]":
+    """What exports spans, where a collector is set; loaded only then."""
+    settings = built.settings
+    if not settings.collector:
+        return []
+    from studio.core.telemetry.exporter import Exporter
+    from studio.core.telemetry.sending import Target
+
+    target = Target(
+        url=settings.collector, headers=settings.otel_headers,
+        seconds=settings.otel_timeout / 1000,
+    )  # fmt: skip
+    exporter = Exporter(
+        db=built.db, feed=built.feed, clock=built.clock, owner=worker, target=target,
+        key=built.tokens.trace_key, service=settings.otel_service, hours=settings.export_hours,
+        kinds=settings.export_content, hide=mask.text,
+    )  # fmt: skip
+    return [exporter.run]
+
+
 def _own_key(settings: Settings) -> list[tuple[str, str]]:
-    """The application keys of this machine's commands, which nothing outside should ever say."""
+    """Keys of this machine's commands and of its collector, which nothing outside should say."""
     given = [settings.api_key]
     if settings.cli_key_file.exists():
         given.append(settings.cli_key_file.read_text("ascii", "replace").strip())
-    return [("application key", key) for key in given if key]
+    own = [("application key", key) for key in given if key]
+    theirs = (value.split()[-1] for _, value in settings.otel_headers if value.strip())
+    return own + [("collector's header", one) for one in theirs if len(one) >= LIKE_A_SECRET]
 
 
 def _mask_logs(mask: Mask) -> None:

@@ -7,13 +7,17 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
 from studio import __version__
+from studio.core.clock import Clock
+from studio.core.projections import export
 from studio.core.rules.errors import StudioError
 from studio.core.sandboxes.box.probe import probe
 from studio.core.store import migrate, places
+from studio.core.store.tables import SCHEMA
 from studio.settings import Settings, signing_key
 
 FREE_BYTES = 512 * 1024 * 1024
@@ -38,6 +42,7 @@ def examine(settings: Settings) -> list[Check]:
         _space(settings.data),
         _key(settings.key_file),
         *_store(settings),
+        _export(settings),
         _sandbox(),
         _settings(settings),
     ]
@@ -106,6 +111,25 @@ def _about(kind: places.Kind, url: sa.URL) -> str:
             server = conn.exec_driver_sql("SHOW server_version").scalar()
             commit = conn.exec_driver_sql("SHOW synchronous_commit").scalar()
             return f", server {server}, synchronous_commit={commit}"
+    finally:
+        engine.dispose()
+
+
+def _export(settings: Settings) -> Check:
+    """Where spans go, by the settings of here and by the worker's own account."""
+    words = f"to {urlsplit(settings.collector).netloc}" if settings.collector else "not set here"
+    try:
+        kind, url = places.parse(settings.database_url)
+        known = migrate.current(settings.database_url) == SCHEMA
+    except StudioError:
+        return Check(name="export", ok=True, words=words)
+    if not known:
+        return Check(name="export", ok=True, words=words)
+    engine = places.engine(kind, url)
+    try:
+        with engine.connect() as conn:
+            ok, said = export.in_words(conn, Clock().now())
+            return Check(name="export", ok=ok, words=f"{words}; {said}")
     finally:
         engine.dispose()
 

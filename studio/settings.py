@@ -13,14 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from studio.core.rules.errors import Invalid
 
 PREFIX = "STUDIO_"
 TOOL_PREFIX = "STUDIO_SETTING_"
+OTEL = "OTEL_"  # names that OpenTelemetry gave
 ELSEWHERE = frozenset({"STUDIO_PYTHON"})  # read by scripts/setup, not by the studio
 KEY_BYTES = 32
+CONTENT = ("messages", "arguments", "results", "reasons")
 LEVELS = ("debug", "info", "warning", "error")
 
 Parse = Callable[[str, Mapping[str, str]], Any]
@@ -109,6 +111,48 @@ def _database(text: str, _: Mapping[str, str]) -> str:
     return text
 
 
+def _collector(text: str, _: Mapping[str, str]) -> str:
+    if not text:
+        return ""
+    wrong = "must be http://host or https://host, with a port and a path or not"
+    try:
+        found = urlsplit(text)
+        sound = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        raise ValueError(wrong) from None
+    if not sound or re.search(r"[^\x21-\x7e]", text):
+        raise ValueError(wrong)
+    if "@" in found.netloc or found.fragment:
+        raise ValueError(
+            "must hold no user, password or fragment; OTEL_EXPORTER_OTLP_HEADERS is for secrets"
+        )
+    return text
+
+
+def _headers(text: str, _: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Pairs `name=value` with commas between, values percent-encoded; faults show no value."""
+    found = []
+    for number, item in enumerate(filter(None, (part.strip() for part in text.split(","))), 1):
+        name, mark, value = (part.strip() for part in item.partition("="))
+        value = unquote(value)
+        if not mark or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+            raise ValueError(f"must be name=value, comma between; number {number} is not")
+        if re.search(r"[^\x20-\x7e]", value):
+            raise ValueError(f"has a value that no header can hold, number {number}")
+        found.append((name.lower(), value))
+    return tuple(found)
+
+
+def _some_of(*words: str) -> Parse:
+    def parse(text: str, _: Mapping[str, str]) -> frozenset[str]:
+        found = frozenset(item.strip().lower() for item in text.split(",") if item.strip())
+        if wrong := sorted(found - set(words)):
+            raise ValueError(f"may name {_either(words)}, and not {_shown(', '.join(wrong))}")
+        return found
+
+    return parse
+
+
 def _faults(text: str, _: Mapping[str, str]) -> str:
     action = r"(kill|stop|raise|delay=[0-9.]+)"
     for item in filter(None, text.split(",")):
@@ -121,10 +165,11 @@ def _faults(text: str, _: Mapping[str, str]) -> str:
 
 
 def _setting(
-    name: str, default: str, kind: str, parse: Parse, words: str, *, secret: bool = False
-) -> Any:
+    name: str, default: str, kind: str, parse: Parse, words: str, *, secret: bool = False,
+    prefix: str = PREFIX,
+) -> Any:  # fmt: skip
     declared = Setting(
-        name=PREFIX + name, default=default, kind=kind, words=words, secret=secret, parse=parse
+        name=prefix + name, default=default, kind=kind, words=words, secret=secret, parse=parse
     )
     return field(repr=not secret, metadata={"setting": declared})
 
@@ -190,6 +235,32 @@ class Settings:
     api_key: str = _setting(
         "API_KEY", "", "application key", _text,
         "The application key that the commands use; unset, they use {data}/cli.key.", secret=True)
+    otel_endpoint: str = _setting(
+        "EXPORTER_OTLP_ENDPOINT", "", "URL", _collector,
+        "The collector of OpenTelemetry that every ended turn's spans go to; /v1/traces is added.",
+        prefix=OTEL)
+    otel_traces_endpoint: str = _setting(
+        "EXPORTER_OTLP_TRACES_ENDPOINT", "", "URL", _collector,
+        "The same for traces alone, taken as it is and before the other.", prefix=OTEL)
+    otel_protocol: str = _setting(
+        "EXPORTER_OTLP_PROTOCOL", "http/protobuf", "http/protobuf", _one_of("http/protobuf"),
+        "How the collector is spoken to; nothing else is known.", prefix=OTEL)
+    otel_headers: tuple[tuple[str, str], ...] = _setting(
+        "EXPORTER_OTLP_HEADERS", "", "name=value, comma between", _headers,
+        "Headers for the collector, values percent-encoded; never logged.",
+        secret=True, prefix=OTEL)
+    otel_timeout: int = _setting(
+        "EXPORTER_OTLP_TIMEOUT", "10000", "1-600000", _whole(1, 600_000),
+        "How many milliseconds the collector has for one answer.", prefix=OTEL)
+    otel_service: str = _setting(
+        "SERVICE_NAME", "operator-studio", "text", _text,
+        "The name that exported spans give this studio.", prefix=OTEL)
+    export_content: frozenset[str] = _setting(
+        "EXPORT_CONTENT", "", "messages, arguments, results, reasons", _some_of(*CONTENT),
+        "The content that exported spans carry, each cut at 8 KiB; none unless named.")
+    export_hours: int = _setting(
+        "EXPORT_HOURS", "24", "1-8760", _whole(1, 8_760),
+        "How many hours a span waits for its collector before it is given up.")
     fault: str = _setting(
         "FAULT", "", "name:action:hit", _faults,
         "Arms crash points; only tests set it.")
@@ -219,6 +290,14 @@ class Settings:
     def secure(self) -> bool:
         """People reach the studio by HTTPS, so cookies may say Secure."""
         return self.url.startswith("https://")
+
+    @property
+    def collector(self) -> str:
+        """The URL that spans are posted to; "" when nothing is exported."""
+        if self.otel_traces_endpoint or not self.otel_endpoint:
+            return self.otel_traces_endpoint
+        base, mark, query = self.otel_endpoint.partition("?")
+        return f"{base.rstrip('/')}/v1/traces{mark}{query}"
 
     @property
     def own_url(self) -> str:
@@ -349,7 +428,8 @@ def _unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
     for name in sorted(environ):
         ours = name.startswith(PREFIX) and not name.startswith(TOOL_PREFIX)
         if ours and name not in NAMES | ELSEWHERE:
-            short = [known.removeprefix(PREFIX) for known in sorted(NAMES)]
+            own = [known for known in sorted(NAMES) if known.startswith(PREFIX)]
+            short = [known.removeprefix(PREFIX) for known in own]
             near = difflib.get_close_matches(name.removeprefix(PREFIX), short, n=1)
             hint = f" Did you mean {PREFIX}{near[0]}?" if near else ""
             warnings.append(f"{name} is not a setting, so it changes nothing.{hint}")

@@ -16,6 +16,7 @@ from typing import Any
 from api_client import Client
 
 ROOT = Path(__file__).parent.parent
+SETTINGS = ("STUDIO_", "OTEL_")
 PATIENCE = 60.0
 
 
@@ -54,7 +55,7 @@ def run(*words: str, given: str = "", **environ: str) -> "subprocess.CompletedPr
 
 def plain_environ(**more: str) -> dict[str, str]:
     """The environment without settings of whoever runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("STUDIO_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     return {**kept, **more}
 
 

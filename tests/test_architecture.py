@@ -45,6 +45,10 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.projections": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
     },
+    "studio.core.telemetry": {
+        "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
+        "studio.core.faults", "studio.core.telemetry", "studio.__version__",
+    },
     "studio.core.questions": {
         "studio.core.rules", "studio.core.store", "studio.core.projections", "studio.core.clock",
         "studio.core.sealing",

@@ -56,7 +56,7 @@ def test_every_setting_is_listed_with_its_default_and_sentence() -> None:
 
 
 def test_no_setting_is_listed_that_does_not_exist() -> None:
-    names = set(re.findall(r"`(STUDIO_[A-Z_]+)`", section("Settings")))
+    names = set(re.findall(r"`((?:STUDIO|OTEL)_[A-Z_]+)`", section("Settings")))
 
     assert names == {setting.name for setting in Settings.SETTINGS}
 

@@ -217,7 +217,7 @@ def test_this_machine_is_answered_whatever_the_names_are(tmp_path):
 def test_every_setting_has_a_sentence_and_a_name_of_its_own():
     for setting in Settings.SETTINGS:
         assert setting.words.endswith(".")
-        assert setting.name.startswith("STUDIO_")
+        assert setting.name.startswith(("STUDIO_", "OTEL_"))
         assert setting.kind
     assert len({setting.name for setting in Settings.SETTINGS}) == len(Settings.SETTINGS)
     assert "STUDIO_KEY_FILE" in NAMES
@@ -252,3 +252,45 @@ def test_a_broken_signing_key_is_refused_and_left_alone(tmp_path):
         signing_key(path)
 
     assert path.read_text() == "half a k"
+
+
+def test_the_collector_is_told_as_opentelemetry_says(tmp_path):
+    base = {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://otel.example:4318/base/"}
+
+    assert read(tmp_path).collector == ""
+    assert read(tmp_path, **base).collector == "https://otel.example:4318/base/v1/traces"
+    own = read(tmp_path, **base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="http://traces.example/in")
+    assert own.collector == "http://traces.example/in"
+    assert own.otel_service == "operator-studio"
+
+
+def test_headers_of_the_collector_are_read_and_shown_nowhere(tmp_path):
+    settings = read(
+        tmp_path,
+        OTEL_EXPORTER_OTLP_HEADERS="Authorization=Basic%20aHVudGVyMg%3D%3D, x-tenant = a",
+    )
+    wrong = faults(tmp_path, OTEL_EXPORTER_OTLP_HEADERS="a=hunter2, hunter2 no")
+
+    assert settings.otel_headers == (("authorization", "Basic aHVudGVyMg=="), ("x-tenant", "a"))
+    assert "aHVudGVyMg" not in repr(settings)
+    assert wrong == {
+        "OTEL_EXPORTER_OTLP_HEADERS": "must be name=value, comma between; number 2 is not"
+    }
+    assert "hunter2" not in str(faults(tmp_path, OTEL_EXPORTER_OTLP_HEADERS="a=hunter2%0d%0a"))
+
+
+def test_what_no_collector_can_be_is_told(tmp_path):
+    wrong = faults(
+        tmp_path,
+        OTEL_EXPORTER_OTLP_ENDPOINT="otel:4317",
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="http://user:word@otel.example",
+        OTEL_EXPORTER_OTLP_PROTOCOL="grpc",
+        OTEL_EXPORTER_OTLP_TIMEOUT="0",
+        STUDIO_EXPORT_CONTENT="messages, secrets",
+        STUDIO_EXPORT_HOURS="0",
+    )
+
+    assert len(wrong) == 6
+    assert "word" not in wrong["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"].replace("password", "")
+    kinds = read(tmp_path, STUDIO_EXPORT_CONTENT="Messages,results").export_content
+    assert kinds == {"messages", "results"}

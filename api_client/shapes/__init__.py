@@ -36,6 +36,7 @@ from api_client.shapes.artifacts import (
     Upload,
 )
 from api_client.shapes.calls import CallRow, Calls, Content
+from api_client.shapes.collector import Backfill, BackfillAsked, Export
 from api_client.shapes.disks import (
     DiskChange,
     DiskDiff,
@@ -124,6 +125,8 @@ __all__ = [
     "ArtifactLinks",
     "ArtifactVersion",
     "Artifacts",
+    "Backfill",
+    "BackfillAsked",
     "CallRow",
     "Calls",
     "Change",
@@ -162,6 +165,7 @@ __all__ = [
     "Environments",
     "Event",
     "Events",
+    "Export",
     "FileRef",
     "ForkPlan",
     "ForkedFrom",

@@ -326,6 +326,15 @@ class NewPreview:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewBackfill:
+    """Which turns are sent once more: those that ended then, of one session or of all."""
+
+    since: Annotated[str, Text(high=40), "ISO 8601, UTC without a zone; counted in."] = ""
+    until: Annotated[str, Text(high=40), "The same, not counted in; without it now."] = ""
+    session: Annotated[str, Text(high=100), "The id of one session."] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PreviewQuery:
     """For which agent the tools are judged."""
 

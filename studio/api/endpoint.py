@@ -17,9 +17,10 @@ from studio.api import auth, shapes, wire
 from studio.api.bodies import NoBody, NoQuery
 from studio.api.errors import Problem, json_response
 from studio.core.reader import Reader
-from studio.core.rules import access
+from studio.core.rules import access, trace_context
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Invalid, NotFound
+from studio.core.rules.events import Caller
 from studio.core.runtime import Runtime
 
 Q = TypeVar("Q")
@@ -59,6 +60,12 @@ class Ask(Generic[Q, B]):
         """What may be asked."""
         return self.parts.reader
 
+    @property
+    def caller(self) -> Caller | None:
+        """Where in a trace of the program's own this request stands, when it says so soundly."""
+        headers = self.request.headers
+        return trace_context.caller(headers.getlist("traceparent"), headers.getlist("tracestate"))
+
     def part(self, name: str) -> str:
         """A part of the path; one that cannot be a name of anything is not found."""
         text = str(self.request.path_params[name])
@@ -91,7 +98,7 @@ class Endpoint(Generic[Q, B]):
 
     `body` is None when none is read; `body_required` is false when an empty one will do, and
     `free_body` hands over any JSON object, `raw` the bytes of a body of that kind. `keyed`
-    endpoints remember an Idempotency-Key; `match`
+    endpoints remember an Idempotency-Key, `traced` ones are told of the caller's trace; `match`
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
     carry an ETag. `needs` is a role and what it is for, asked for before a large body is read; the
     verb asks again. One that `takes_file` reads the body itself, one that `gives_file` answers with
@@ -111,6 +118,7 @@ class Endpoint(Generic[Q, B]):
     free_body: bool = False
     raw: str = ""
     keyed: bool = False
+    traced: bool = False
     match: str = ""
     match_required: bool = False
     tagged: bool = False

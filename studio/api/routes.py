@@ -18,6 +18,7 @@ from studio.api import (
     approvals,
     artifact_folders,
     artifacts,
+    collector,
     disks,
     endpoint,
     environment_manifests,
@@ -58,6 +59,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *environment_manifests.ENDPOINTS,
     *environments.ENDPOINTS,
     *disks.ENDPOINTS,
+    *collector.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

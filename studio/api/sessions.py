@@ -24,7 +24,7 @@ async def start(ask: Ask[b.NoQuery, b.NewSession]) -> Answer:
     started = await ask.runtime.start_session(
         ask.person, agent=body.agent, title=body.title, message=message,
         private=body.private, version=body.version, model=_model(body.model), files=files,
-        environment=body.environment, key=ask.key,
+        environment=body.environment, key=ask.key, caller=ask.caller,
     )  # fmt: skip
     where = {"Location": f"/v1/sessions/{started.session_id}"}
     return Answer(value=a.take(a.Started, started), headers=where)
@@ -94,7 +94,7 @@ async def send(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Sent:
     """Send a message."""
     text, files = message_of(ask.body.text, ask.body.parts)
     sent = await ask.runtime.send_message(
-        ask.person, ask.part("id"), text, files=files, key=ask.key
+        ask.person, ask.part("id"), text, files=files, key=ask.key, caller=ask.caller
     )
     return a.take(a.Sent, sent)
 
@@ -123,8 +123,9 @@ async def deny_and_send(ask: Ask[b.NoQuery, b.DenyAndSend]) -> a.Sent:
     """Deny what is held, stop the turn and send a message."""
     text, files = message_of(ask.body.text, ask.body.parts)
     sent = await ask.runtime.deny_and_send(
-        ask.person, ask.part("id"), text, reason=ask.body.reason, files=files, key=ask.key
-    )
+        ask.person, ask.part("id"), text, reason=ask.body.reason, files=files, key=ask.key,
+        caller=ask.caller,
+    )  # fmt: skip
     return a.take(a.Sent, sent)
 
 
@@ -186,7 +187,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="start_session", method="POST", path="/sessions", call=start, gives=a.Started,
-        status=201, body=b.NewSession, keyed=True, errors=(404,),
+        status=201, body=b.NewSession, keyed=True, traced=True, errors=(404,),
         links=_links("$response.body#/session_id"),
         says="Start a session of an agent, with a first message or without.",
     ),
@@ -214,7 +215,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="send_message", method="POST", path="/sessions/{id}/messages", call=send,
-        gives=a.Sent, status=202, body=b.NewMessage, keyed=True, errors=(409,),
+        gives=a.Sent, status=202, body=b.NewMessage, keyed=True, traced=True, errors=(409,),
         says="Send a message; it opens a turn.",
     ),
     Endpoint(
@@ -230,7 +231,8 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="deny_and_send", method="POST", path="/sessions/{id}/deny-and-send",
         call=deny_and_send, gives=a.Sent, status=202, body=b.DenyAndSend, keyed=True,
-        errors=(409,), says="Deny what is held, stop the turn and send a message, all or nothing.",
+        traced=True, errors=(409,),
+        says="Deny what is held, stop the turn and send a message, all or nothing.",
     ),
     Endpoint(
         name="cancel_turn", method="POST", path="/sessions/{id}/cancel", call=cancel,

@@ -45,6 +45,7 @@ GROUPS = {
     "artifacts": "list files of sessions, and take them away",
     "approvals": "see what waits for a person, and decide",
     "keys": "make and revoke application keys",
+    "traces": "see how spans are exported, and send past ones once more",
     "servers": "see how MCP servers are, and what one would bring",
     "plugins": "install, update, read and remove plugins",
     "models": "save providers of models, and try them",

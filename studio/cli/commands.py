@@ -15,6 +15,7 @@ from studio.cli import (
     server,
     servers,
     sessions,
+    traces,
 )
 from studio.cli.command import Command
 
@@ -33,4 +34,5 @@ COMMANDS: tuple[Command, ...] = (
     *environment_manifests.COMMANDS,
     *environments.COMMANDS,
     *disks.COMMANDS,
+    *traces.COMMANDS,
 )

@@ -26,6 +26,7 @@ from studio.core.projections import (
     agents,
     calls,
     cards,
+    export,
     facts,
     health,
     home,
@@ -60,6 +61,7 @@ from studio.core.projections.calls import CallRow
 from studio.core.projections.cards import Card, Decision
 from studio.core.projections.disk_versions import DiskVersionRow
 from studio.core.projections.environments import EnvironmentView
+from studio.core.projections.export import Export
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
@@ -80,9 +82,11 @@ from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
 from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
-from studio.core.rules.errors import Unavailable
+from studio.core.rules.errors import NotFound, Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
+from studio.core.store import backfills
+from studio.core.store.backfills import Backfill
 from studio.core.store.links import Linked
 
 if TYPE_CHECKING:  # what only types say; its libraries are loaded when a disk is looked into
@@ -101,6 +105,7 @@ __all__ = [
     "ArtifactRow",
     "ArtifactView",
     "AskedTurns",
+    "Backfill",
     "CallRow",
     "Card",
     "Decision",
@@ -110,6 +115,7 @@ __all__ = [
     "DiskVersionRow",
     "EnvironmentView",
     "EventRow",
+    "Export",
     "FileView",
     "Follow",
     "GapView",
@@ -313,6 +319,18 @@ class Reader(ArtifactQuestions):
     async def usual(self, person: Person, asked: AskedTurns) -> tuple[list[Usual], list[Usual]]:
         """How long the agents and the tools of these turns usually take."""
         return await self._read(lambda conn: turn_list.usual(conn, person, asked))
+
+    async def export(self, person: Person) -> Export:
+        """How the export of spans stands."""
+        now = self._clock.now()
+        return await self._read(lambda conn: export.export(conn, now))
+
+    async def backfill(self, person: Person, id: str) -> Backfill:
+        """One backfill: how far it is."""
+        found = await self._read(lambda conn: backfills.get(conn, id), id)
+        if found is None:
+            raise NotFound("There is no such backfill.", code="backfill.not_found")
+        return found
 
     async def trace(self, person: Person, session_id: str, turn: str) -> Trace:
         """A turn (by its number or id) as spans: where its time went. Also while it is in hand."""

@@ -11,6 +11,7 @@ from studio.core.verbs.environments import (
     Made,
     ManifestPlan,
 )
+from studio.core.verbs.exports import ExportVerbs
 from studio.core.verbs.links import LONGEST_MINUTES, LinkVerbs, MadeLink
 from studio.core.verbs.models import ModelVerbs
 from studio.core.verbs.people import PeopleVerbs
@@ -46,6 +47,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs, ExportVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

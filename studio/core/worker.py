@@ -6,8 +6,9 @@ worker that was given up can record nothing and, at the gate, send nothing.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from studio.core.clock import Clock
 from studio.core.faults import fault
@@ -41,13 +42,17 @@ RETRY_MILLISECONDS = 2_000
 
 
 class Worker:
-    """Moves up to `concurrency` sessions at once until it is stopped."""
+    """Moves up to `concurrency` sessions at once until it is stopped.
+
+    What stands `beside` it runs for as long as it does, and never fails.
+    """
 
     def __init__(
         self, *, db: Db, journal: Journal, feed: Feed, shelf: Shelf, catalog: Catalog,
         clock: Clock, name: str, concurrency: int = 256, opening: Opening | None = None,
         looks: Mapping[str, Look] | None = None, trace_key: bytes = b"",
         limits: FileLimits | None = None, places: Places | None = None,
+        beside: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (),
     ) -> None:  # fmt: skip
         self.db, self.feed, self.clock = db, feed, clock
         self.shelf, self.catalog = shelf, catalog
@@ -57,7 +62,7 @@ class Worker:
             opening=self.opening, trace_key=trace_key, limits=limits,
             environments=Turns(places) if places is not None else None,
         )  # fmt: skip
-        self.places = places
+        self.places, self.beside = places, beside
         self.outage = self.driver.outage
         self.name, self.concurrency = name, concurrency
         self.probing = Probing(
@@ -82,6 +87,8 @@ class Worker:
                     group.create_task(self.places.run(), name="worker.places")
                     group.create_task(operations.run(), name="worker.operations")
                     group.create_task(Sweeping(self.places).run(), name="worker.sweeping")
+                for other in self.beside:
+                    group.create_task(other(), name="worker.beside")
                 if self.db.kind == "postgresql":
                     group.create_task(self._watch(), name="worker.watch")
                 group.create_task(self._prepare(), name="worker.prepare")

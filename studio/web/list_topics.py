@@ -1,9 +1,11 @@
 """Regions that look again when what stands behind them is another: traces, disks, models."""
 
+from dataclasses import replace
 from typing import Any
 
 from studio.core.reader import Reader
-from studio.web.topics import LOOKER, ListTopic
+from studio.web.hub import Chunk
+from studio.web.topics import LOOKER, ListTopic, batch
 
 
 class TraceTopic(ListTopic):
@@ -51,4 +53,18 @@ class ModelsTopic(ListTopic):
         ]
 
 
-LISTS = {"trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic}
+class ExportTopic(ListTopic):
+    """How the export of spans stands, which a worker writes down without a fact."""
+
+    nap = 2.0  # nothing rings for what is no fact
+
+    async def catch_up(self, after: str) -> Chunk:
+        """A word to look: positions of the journal say nothing of it."""
+        return batch("", {self.region}, seq=await self.reader.position())
+
+    async def _sign(self) -> Any:
+        """What would differ; a sign of life alone does not."""
+        return replace(await self.reader.export(LOOKER), seen=None)
+
+
+LISTS = {"export": ExportTopic, "trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic}

@@ -185,6 +185,7 @@ BODIES = {
     "label_environment": {"labels": {}}, "give_environment": {"owner": ""},
     "fork_environment": {"name": "copy"},
     "set_environment_secret": {"value": "not a real one"},
+    "ask_backfill": {},
     "preview_server": {"server": {"transport": "http", "name": "a", "url": "https://a.example"}},
 }  # fmt: skip
 

@@ -49,6 +49,7 @@ class Core:
         return Worker(
             db=self.parts.db, journal=self.parts.journal, feed=self.parts.feed, shelf=Shelf({}),
             catalog=self.catalog, clock=self.clock, name=name,
+            trace_key=self.parts.tokens.trace_key,
         )  # fmt: skip
 
     @asynccontextmanager

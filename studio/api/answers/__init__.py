@@ -39,6 +39,7 @@ from studio.api.answers.artifacts import (
     Upload,
 )
 from studio.api.answers.calls import Call, Calls, Content
+from studio.api.answers.collector import Backfill, BackfillAsked, Export
 from studio.api.answers.disks import (
     DiskChange,
     DiskDiff,
@@ -130,6 +131,8 @@ __all__ = [
     "ArtifactLinks",
     "ArtifactVersion",
     "Artifacts",
+    "Backfill",
+    "BackfillAsked",
     "Call",
     "Calls",
     "Change",
@@ -169,6 +172,7 @@ __all__ = [
     "Error",
     "Event",
     "Events",
+    "Export",
     "Fault",
     "ForkPlan",
     "ForkedFrom",

@@ -1,4 +1,4 @@
-"""A turn's trace as its page and its export show it: five statements, whatever its size."""
+"""A turn's trace as its page and its export show it: six statements, whatever its size."""
 
 from typing import Any
 
@@ -9,8 +9,9 @@ from studio.core.rules import comparing, traces
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import NotFound
+from studio.core.rules.events import Caller, MessageAccepted
 from studio.core.rules.spans import Mark, Stand, Told, Trace, Work
-from studio.core.store import tables
+from studio.core.store import codec, tables
 
 MOST_SPANS = 50_000
 TYPES = (
@@ -28,7 +29,21 @@ def of_turn(
     conn: sa.Connection, person: Person, session_id: str, turn: str, *, key: bytes, now: int
 ) -> Trace:
     """The trace of a turn, named by its number in the session or by its id."""
-    told = _told(conn, person, session_id, turn)
+    return _trace(conn, _told(conn, person, session_id, turn), key=key, now=now)
+
+
+def of_any(conn: sa.Connection, turn_id: str, *, key: bytes, now: int) -> Trace | None:
+    """The same by the turn's id, whoever may see it: for the export alone. None without one."""
+    query = sa.select(*_TOLD, t.session_id, s.agent, s.agent_version).join(
+        tables.sessions, s.id == t.session_id
+    )
+    row = conn.execute(query.where(t.id == turn_id)).mappings().one_or_none()
+    if row is None:
+        return None
+    return _trace(conn, Told(caller=_caller(conn, turn_id), **row), key=key, now=now)
+
+
+def _trace(conn: sa.Connection, told: Told, *, key: bytes, now: int) -> Trace:
     return traces.trace(
         told, _marks(conn, told.id), _works(conn, told.id), _stands(conn, told.id), key=key, now=now
     )
@@ -49,19 +64,29 @@ def compared(
     return comparing.compare(one, two, found)
 
 
+_TOLD = (t.id, t.number, t.status, t.opened, t.ended, t.code, t.message)
+
+
 def _told(conn: sa.Connection, person: Person, session_id: str, turn: str) -> Told:
     head = sessions.head(conn, person, session_id, s.agent, s.agent_version)
     is_number = turn.isascii() and turn.isdigit() and len(turn) < 10
     named = t.number == int(turn) if is_number else t.id == turn
-    columns = (t.id, t.number, t.status, t.opened, t.ended, t.code, t.message)
     row = conn.execute(
-        sa.select(*columns).where(t.session_id == session_id, named)
+        sa.select(*_TOLD).where(t.session_id == session_id, named)
     ).mappings().one_or_none()  # fmt: skip
     if row is None:
         raise NotFound("This session has no such turn.", code="turn.not_found")
     return Told(
-        session_id=session_id, agent=head["agent"], agent_version=head["agent_version"], **row
-    )
+        session_id=session_id, agent=head["agent"], agent_version=head["agent_version"],
+        caller=_caller(conn, row["id"]), **row,
+    )  # fmt: skip
+
+
+def _caller(conn: sa.Connection, turn_id: str) -> Caller | None:
+    query = sa.select(e.payload).where(e.turn_id == turn_id, e.type == MessageAccepted.TYPE)
+    made = conn.execute(query.limit(1)).scalar()
+    event = codec.event(MessageAccepted.TYPE, made) if made is not None else None
+    return event.caller if isinstance(event, MessageAccepted) else None
 
 
 def _marks(conn: sa.Connection, turn_id: str) -> list[Mark]:

@@ -46,8 +46,8 @@ def body(request: Request, owner: str) -> dict[str, Any]:
     if schema is not None and _SHAPED.match(family):
         found["output_config"] = {"format": {"type": "json_schema", "schema": dict(schema)}}
     _put_effort(found, request)
-    if request.traceparent:
-        found["extra_headers"] = {"traceparent": request.traceparent}
+    if request.trace_headers:
+        found["extra_headers"] = request.trace_headers
     return found
 
 

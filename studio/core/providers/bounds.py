@@ -13,7 +13,7 @@ LARGEST_STREAM = 256 * 1024 * 1024
 CONNECT_SECONDS = 10.0
 _SENT = frozenset(
     "host accept accept-encoding connection content-type content-length user-agent traceparent"
-    " anthropic-version".split()
+    " tracestate anthropic-version".split()
 )
 
 

@@ -39,8 +39,8 @@ def body(request: Request, owner: str) -> dict[str, Any]:
         found["max_tokens"] = most
     if effort := request.options.get("effort"):
         found["reasoning_effort"] = effort
-    if request.traceparent:
-        found["extra_headers"] = {"traceparent": request.traceparent}
+    if request.trace_headers:
+        found["extra_headers"] = request.trace_headers
     return found
 
 

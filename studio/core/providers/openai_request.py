@@ -41,8 +41,8 @@ def body(request: Request, owner: str) -> dict[str, Any]:
     if effort := request.options.get("effort"):
         summary = {} if effort == "none" else {"summary": "auto"}
         found["reasoning"] = {"effort": effort, **summary}
-    if request.traceparent:
-        found["extra_headers"] = {"traceparent": request.traceparent}
+    if request.trace_headers:
+        found["extra_headers"] = request.trace_headers
     return found
 
 

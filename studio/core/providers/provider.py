@@ -93,7 +93,14 @@ class Request:
     output_schema: Mapping[str, Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     traceparent: str | None = None
+    tracestate: str | None = None
     purpose: Literal["reply", "summary"] = "reply"  # only the scripted model asks
+
+    @property
+    def trace_headers(self) -> dict[str, str]:
+        """The headers of W3C Trace Context that go with it."""
+        pairs = {"traceparent": self.traceparent, "tracestate": self.tracestate}
+        return {name: value for name, value in pairs.items() if value}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What a span says of itself by OpenTelemetry's GenAI conventions; docs/traces.md has them all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from studio.core.rules.spans import Span, Trace
@@ -26,6 +27,11 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": turn.agent,
             "gen_ai.agent.version": str(turn.agent_version), "studio.turn.number": turn.number,
         }  # fmt: skip
+        if turn.caller is not None:
+            said |= {
+                "studio.caller.trace.id": turn.caller.trace_id,
+                "studio.caller.span.id": turn.caller.span_id,
+            }
     elif span.kind == "model":
         said |= {
             "gen_ai.operation.name": "chat", "gen_ai.request.model": span.what,
@@ -50,20 +56,27 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
 
 
 SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
+SERVICE = "operator-studio"
 CLIENT, INTERNAL = 3, 1
+HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200  # flags of a span: its parent is another program's
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 OK, ERROR = 1, 2
 _ENDED_WELL = frozenset({"succeeded", "denied", "cancelled", "expired"})  # as somebody wanted
 
 
-def otlp(of: Trace, *, version: str, environment: str = "") -> dict[str, Any]:
+def otlp(of: Trace, *, version: str) -> dict[str, Any]:
     """The trace as OTLP's JSON (opentelemetry-proto 1.x): ids in hex, times in ns as text.
 
     A span that is still open ends now and says so in `studio.open`.
     """
-    resource = {"service.name": "operator-studio", "service.version": version}
-    if environment:
-        resource["deployment.environment.name"] = environment
-    spans = [_span(span, of) for span in of.spans]
+    return message([told(span, of) for span in of.spans], version=version)
+
+
+def message(
+    spans: Sequence[Mapping[str, Any]], *, version: str, service: str = SERVICE
+) -> dict[str, Any]:
+    """Spans, each as `told` has it, in one message of OTLP."""
+    resource = {"service.name": service, "service.version": version}
     scope = {"scope": {"name": "studio", "version": version}, "schemaUrl": SCHEMA, "spans": spans}
     return {
         "resourceSpans": [
@@ -72,8 +85,9 @@ def otlp(of: Trace, *, version: str, environment: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _span(span: Span, of: Trace) -> dict[str, Any]:
-    said = attributes(span, of)
+def told(span: Span, of: Trace, content: Mapping[str, str] = _NOTHING) -> dict[str, Any]:
+    """One span as OTLP's JSON has it; `content` are attributes that were asked for beside."""
+    said = {**attributes(span, of), **content}
     if span.end is None:
         said["studio.open"] = True
     found: dict[str, Any] = {
@@ -86,8 +100,13 @@ def _span(span: Span, of: Trace) -> dict[str, Any]:
         "attributes": _pairs(said),
         "status": _status(span),
     }
+    caller = of.turn.caller
     if span.parent:
         found["parentSpanId"] = span.parent
+    elif caller is not None:
+        found["parentSpanId"], found["flags"] = caller.span_id, HAS_IS_REMOTE | IS_REMOTE
+    if caller is not None and caller.state:
+        found["traceState"] = caller.state
     return found
 
 

@@ -51,6 +51,20 @@ class FileRef:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Caller:
+    """The place in somebody's trace that a command came from (W3C Trace Context).
+
+    `trace_id` is 32 hex characters, `span_id` 16; `state` is their `tracestate`, "" for none.
+    `sampled`: they keep that trace.
+    """
+
+    trace_id: str
+    span_id: str
+    sampled: bool = True
+    state: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Origin:
     """Where a call comes from: its kind, the server and the plugin that brought the tool."""
 
@@ -160,7 +174,10 @@ class SessionModelChosen(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class MessageAccepted(Event):
-    """A message was accepted and opens a turn, which is now queued. `by` is the person's id."""
+    """A message was accepted and opens a turn, which is now queued. `by` is the person's id.
+
+    `caller` is where in a trace of its sender's it came from, when that was said.
+    """
 
     TYPE: ClassVar[str] = "message.accepted"
     LINE: ClassVar[bool] = True
@@ -170,6 +187,7 @@ class MessageAccepted(Event):
     text: Content
     by: str
     files: tuple[FileRef, ...] = ()
+    caller: Caller | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,20 +30,22 @@ def choose_model(session: Session, *, model: Any, by: str) -> list[e.Event]:
 
 
 def accept(
-    session: Session, *, turn_id: str, text: str, by: str, given: Sequence[Given] = ()
-) -> list[e.Event]:
+    session: Session, *, turn_id: str, text: str, by: str, given: Sequence[Given] = (),
+    caller: e.Caller | None = None,
+) -> list[e.Event]:  # fmt: skip
     """A message opens a turn, unless one is in hand. Uploads among its files become artifacts."""
     if session.busy:
         raise _busy(session)
-    return _opened(session, turn_id=turn_id, text=text, by=by, given=given)
+    return _opened(session, turn_id=turn_id, text=text, by=by, given=given, caller=caller)
 
 
 def _opened(
-    session: Session, *, turn_id: str, text: str, by: str, given: Sequence[Given]
-) -> list[e.Event]:
+    session: Session, *, turn_id: str, text: str, by: str, given: Sequence[Given],
+    caller: e.Caller | None,
+) -> list[e.Event]:  # fmt: skip
     opened = e.MessageAccepted(
         turn_id=turn_id, number=session.turns + 1, text=contents.of_text(text), by=by,
-        files=tuple(item.ref for item in given),
+        files=tuple(item.ref for item in given), caller=caller,
     )  # fmt: skip
     uploads = [item for item in given if item.is_new]
     return [
@@ -65,12 +67,12 @@ def stop(session: Session, *, by: str, reason: str) -> list[e.Event]:
 
 def deny_and_accept(
     session: Session, *, turn_id: str, text: str, by: str, reason: str,
-    given: Sequence[Given] = (),
+    given: Sequence[Given] = (), caller: e.Caller | None = None,
 ) -> list[e.Event]:  # fmt: skip
     """Deny every held call, stop the turn and open a new one, all at once."""
     turn = session.turn
     if turn is None or turn.is_over:
-        return accept(session, turn_id=turn_id, text=text, by=by, given=given)
+        return accept(session, turn_id=turn_id, text=text, by=by, given=given, caller=caller)
     denied: list[e.Event] = []
     for wait in turn.open_waits():
         if wait.kind == "approval":
@@ -84,7 +86,7 @@ def deny_and_accept(
             ]  # fmt: skip
     gone = {event.effect_id for event in denied if isinstance(event, e.CallDenied)}
     closing = ends.close(turn, by=by, words="A new message took its place.", leave=gone)
-    opened = _opened(session, turn_id=turn_id, text=text, by=by, given=given)
+    opened = _opened(session, turn_id=turn_id, text=text, by=by, given=given, caller=caller)
     return [*denied, *closing, ends.cancelled(turn, by, reason), *opened]
 
 

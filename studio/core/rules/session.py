@@ -195,6 +195,7 @@ class Turn:
     files: tuple[e.FileRef, ...] = ()
     candidate: int = 0
     closed: tuple[int, ...] = ()
+    caller: e.Caller | None = None
 
     @property
     def is_over(self) -> bool:
@@ -292,8 +293,9 @@ def apply(session: Session, fact: e.Fact) -> Session:
         case e.MessageAccepted() as f:
             past = _window(session)
             opened = Turn(
-                id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at, files=f.files
-            )
+                id=f.turn_id, number=f.number, message=f.text, by=f.by, opened=at, files=f.files,
+                caller=f.caller,
+            )  # fmt: skip
             cut = session.turn is not None and session.turn.summary is not None
             read = None if cut else session.read  # what was left out is shown again
             return replace(session, turns=f.number, turn=opened, past=past, read=read)

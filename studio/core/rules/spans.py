@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from studio.core.rules.events import Caller
+
 Kind = Literal["agent", "model", "tool", "wait"]
 State = Literal[
     "running", "succeeded", "failed", "denied", "cancelled", "uncertain", "waiting", "expired",
@@ -66,7 +68,7 @@ class Stand:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """The turn itself. `ended` is None while it is in hand."""
+    """The turn itself. `ended` is None while it is in hand; `caller` began the trace it is in."""
 
     id: str
     session_id: str
@@ -78,6 +80,7 @@ class Told:
     ended: int | None
     code: str = ""
     message: str = ""
+    caller: Caller | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,15 +160,21 @@ class Trace:
 
 
 class Names:
-    """Ids of one trace: 32 hex characters for it, 16 for each span (W3C Trace Context)."""
+    """Ids of one trace: 32 hex characters for it, 16 for each span (W3C Trace Context).
 
-    def __init__(self, key: bytes, turn_id: str) -> None:
+    A turn that a caller's command opened is a part of the caller's trace; its spans keep their ids.
+    """
+
+    def __init__(self, key: bytes, turn_id: str, caller: Caller | None = None) -> None:
         self._key, self._turn = key, turn_id
+        self._caller = caller
+        self._flags = "01" if caller is None or caller.sampled else "00"
+        self.state = (caller.state or None) if caller else None  # the `tracestate` that goes along
 
     @cached_property
     def trace(self) -> str:
         """The id of the trace."""
-        return self._hash("trace")[:32]
+        return self._caller.trace_id if self._caller else self._hash("trace")[:32]
 
     @cached_property
     def root(self) -> str:
@@ -178,7 +187,7 @@ class Names:
 
     def parent(self, place: str) -> str:
         """The `traceparent` header (W3C Trace Context) of what is sent from the span there."""
-        return f"00-{self.trace}-{self.span(place)}-01"
+        return f"00-{self.trace}-{self.span(place)}-{self._flags}"
 
     def _hash(self, text: str) -> str:
         data = f"{self._turn} {text}".encode()

@@ -18,7 +18,7 @@ def trace(
     key: bytes, now: int,
 ) -> Trace:  # fmt: skip
     """The trace of a turn. `marks` are in order; `key` is the store's, for the ids."""
-    names = Names(key, turn.id)
+    names = Names(key, turn.id, turn.caller)
     known = {work.id: work for work in works}
     now = max(now, turn.ended or 0, marks[-1].time if marks else 0)
     spans = [

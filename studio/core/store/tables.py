@@ -6,7 +6,7 @@ skills session_plugins usage_days usage_sessions usage_plugins policies keys sec
 default_models probes environment_manifests environments environment_labels disk_versions egress
 operations checkpoints`), and what is bookkeeping of its own (`positions wakes workers receipts
 uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses
-artifact_link_uses`).
+artifact_link_uses collector backfills`).
 """
 
 import sqlalchemy as sa
@@ -804,3 +804,46 @@ key_uses = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     _time("used", nullable=False),
 )
+
+collector = sa.Table(  # at most one row: how far spans were exported, and by whom
+    "collector",
+    metadata,
+    sa.Column("id", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("position", sa.BigInteger, nullable=False),  # all turns that ended up to here
+    _count("part"),  # and so many spans of the next one
+    _count("sent"),  # spans that were accepted
+    _count("refused"),  # that it did not want
+    _count("dropped"),  # that were given up, as it could not be reached for too long
+    _text("endpoint", server_default=""),  # scheme, host and port
+    _maybe("owner"),  # the worker that exports
+    _time("expires"),
+    _time("seen"),
+    _time("last_sent"),
+    _time("failing_since"),
+    _time("retry_at"),
+    _text("error", server_default=""),  # the newest, in words
+    _time("error_at"),
+)
+
+backfills = sa.Table(  # past turns that somebody asked to be exported again
+    "backfills",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("by"),
+    _text("session_id", server_default=""),  # "" for all
+    _time("since", nullable=False),
+    _time("until", nullable=False),
+    _time("asked", nullable=False),
+    _time("ended"),
+    _text("state", server_default="asked"),  # asked running done given_up
+    _count("turns"),  # how many there are
+    _count("done"),
+    _count("sent"),
+    _count("refused"),
+    _count("dropped"),
+    _count("place"),  # the end of the last turn that is done, and its id
+    _text("place_id", server_default=""),
+    _count("part"),
+    sa.Index("backfills_open", "asked", sqlite_where=sa.text("ended IS NULL"),
+             postgresql_where=sa.text("ended IS NULL")),
+)  # fmt: skip

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _OURS = frozenset(
     "host content-length transfer-encoding connection accept-encoding idempotency-key traceparent"
+    " tracestate"
     " proxy-authorization te upgrade expect".split()
 )
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -180,6 +181,7 @@ class HttpTool:
             "accept-encoding": "identity",
             "idempotency-key": kit.key,
             **({"traceparent": kit.traceparent} if kit.traceparent else {}),
+            **({"tracestate": kit.tracestate} if kit.tracestate else {}),
         }
         return self._tool.shape.request(arguments, headers)
 

@@ -59,6 +59,7 @@ class Kit:
     session_id: str
     effect_id: str
     traceparent: str | None = None
+    tracestate: str | None = None
     progress: Callable[[float, float | None, str], None] = field(default=lambda a, b, c: None)
     held: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -103,13 +103,13 @@ class SessionVerbs(Verbs):
         self, person: Person, *, agent: str, title: str = "", message: str | None = None,
         private: bool = False, version: int | None = None, files: Sequence[Part] = (),
         model: tuple[str, str] | None = None, environment: str | None = None,
-        key: str | None = None,
+        key: str | None = None, caller: e.Caller | None = None,
     ) -> Started:  # fmt: skip
         """Start a session of an agent (its newest version unless told), with a first message.
 
         `model` is a saved provider and one of its models, in place of what the agent names. An
         agent that names none gets the default of now. `environment` is a name or an id; Refused
-        when it is deleted, another's alone, or lacks a required secret.
+        when deleted, another's alone, or short of a secret. `caller` is as in `send_message`.
         """
         access.needs(person, "operator", "start a session")
         if message is not None or files:
@@ -138,8 +138,9 @@ class SessionVerbs(Verbs):
             )  # fmt: skip
             if message is not None and turn_id is not None:
                 events += messages.accept(
-                    session, turn_id=turn_id, text=message, by=person.id, given=attached.given
-                )
+                    session, turn_id=turn_id, text=message, by=person.id, given=attached.given,
+                    caller=caller,
+                )  # fmt: skip
             return events
 
         fault("message.before_commit")
@@ -180,10 +181,11 @@ class SessionVerbs(Verbs):
 
     async def send_message(
         self, person: Person, session_id: str, text: str, *, files: Sequence[Part] = (),
-        key: str | None = None,
+        key: str | None = None, caller: e.Caller | None = None,
     ) -> Sent:  # fmt: skip
         """Send a message; it opens a turn. Refused while a turn runs.
 
+        `caller` is the place in a trace of the sender's that the turn then belongs to.
         Invalid (`message.files`) when the model does not read one of the files; no turn is opened.
         """
         access.needs(person, "operator", "send a message")
@@ -192,8 +194,9 @@ class SessionVerbs(Verbs):
 
         def rule(session: Session) -> list[e.Event]:
             return messages.accept(
-                session, turn_id=turn_id, text=text, by=person.id, given=attached.given
-            )
+                session, turn_id=turn_id, text=text, by=person.id, given=attached.given,
+                caller=caller,
+            )  # fmt: skip
 
         return Sent(
             **await self._message(person, session_id, rule, turn_id, "send", key, [text], attached)
@@ -264,7 +267,7 @@ class SessionVerbs(Verbs):
 
     async def deny_and_send(
         self, person: Person, session_id: str, text: str, *, reason: str = "",
-        files: Sequence[Part] = (), key: str | None = None,
+        files: Sequence[Part] = (), key: str | None = None, caller: e.Caller | None = None,
     ) -> Sent:  # fmt: skip
         """Deny every held call, stop the turn and send a message, all in one transaction."""
         access.needs(person, "operator", "deny and send")
@@ -275,7 +278,7 @@ class SessionVerbs(Verbs):
             words = reason or "A person sent a new message instead."
             return messages.deny_and_accept(
                 session, turn_id=turn_id, text=text, by=person.id, reason=words,
-                given=attached.given,
+                given=attached.given, caller=caller,
             )  # fmt: skip
 
         asked = [text, reason]

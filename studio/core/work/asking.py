@@ -76,7 +76,10 @@ class Asking:
         if planned is not None:
             return await self._summarising.ask(hold, session, planned, sizes, chosen)
         request, request_hash = await self._request(talk, manifest, offered, chosen)
-        request = replace(request, traceparent=self._place(session, ask))
+        names = self._names(session)
+        request = replace(
+            request, traceparent=names.parent(ask.effect_id), tracestate=names.state
+        )  # fmt: skip
         fault("model.before_intent")
         done = await self.driver.commit(
             hold,
@@ -128,10 +131,10 @@ class Asking:
             session = (await self.driver.commit(hold, self.driver.following(hold))).session
         return session
 
-    def _place(self, session: Session, ask: turn.AskModel) -> str:
-        """Where in the turn's trace this is, for the provider's own telemetry."""
+    def _names(self, session: Session) -> Names:
+        """Places in the turn's trace, for the provider's own telemetry."""
         assert session.turn is not None, "a turn asks"
-        return Names(self.driver.trace_key, session.turn.id).parent(ask.effect_id)
+        return Names(self.driver.trace_key, session.turn.id, session.turn.caller)
 
     def _overhead(self, manifest: agents_rule.Manifest, offered: Offered) -> int:
         """The tokens of instructions and tools, about."""

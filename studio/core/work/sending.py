@@ -94,20 +94,24 @@ class Sending:
             destination=spec.destination, arguments=again,
             agent=session.agent, agent_version=session.agent_version,
         )  # fmt: skip
-        return _Prepared(send=send, call=call, tool=tool, arguments=arguments, digest=digest)
+        assert session.turn is not None, "its call is of the turn in hand"
+        return _Prepared(
+            send=send, call=call, tool=tool, arguments=arguments, digest=digest,
+            caller=session.turn.caller,
+        )  # fmt: skip
 
     async def _perform(
         self, hold: Hold, started: e.CallStarted, tool: Tool, item: "_Prepared"
     ) -> None:
         """One send: through the gate, to the tool, and its outcome into the journal."""
         said = self.driver.mask.running()
+        names = Names(self.driver.trace_key, started.turn_id, item.caller)
         kit = Kit(
             key=started.key, deadline=self.driver.clock.monotonic() + tool.spec.timeout,
             session_id=hold.lease.session_id, effect_id=started.effect_id,
             held=item.call.waits > 0,
-            traceparent=Names(self.driver.trace_key, started.turn_id).parent(
-                f"{started.effect_id} {started.send}"
-            ),
+            traceparent=names.parent(f"{started.effect_id} {started.send}"),
+            tracestate=names.state,
             progress=lambda done, total, words: self.driver.feed.set_progress(
                 hold.lease.session_id, started.effect_id, done, total, said.line(words)
             ),
@@ -186,6 +190,7 @@ class _Prepared:
     digest: str = ""
     problem: tuple[str, str] | None = None
     now: int = 0
+    caller: e.Caller | None = None
 
     def intent(self, session: Session) -> list[e.Event]:
         """Facts to record before the send."""

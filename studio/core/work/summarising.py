@@ -6,6 +6,7 @@ It is a model call of its own, asked of the model that is to answer, and recorde
 import asyncio
 import logging
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from studio.core.faults import Injected, fault
@@ -13,6 +14,7 @@ from studio.core.providers.provider import Message, Provider, ProviderError, Rep
 from studio.core.rules import contents, ids, models, requests, summaries
 from studio.core.rules import events as e
 from studio.core.rules.session import Session
+from studio.core.rules.spans import Names
 from studio.core.rules.summaries import Plan, Sizes, Written
 from studio.core.talks import Talks
 from studio.core.work import hiding
@@ -60,11 +62,18 @@ class Summarising:
         for fact in done.facts:
             if isinstance(fact.event, e.SummaryRequested):
                 effect_id = fact.event.effect_id
+                request = self._placed(session, request, effect_id)
                 files = summaries.references([older.earlier, *(one.text for one in older.said)])
                 hold.running[effect_id] = hold.out.create_task(
                     self._write(hold, effect_id, request, chosen, planned, sizes, files, room)
                 )
         return done.session
+
+    def _placed(self, session: Session, request: Request, effect_id: str) -> Request:
+        """The request with its place in the turn's trace."""
+        assert session.turn is not None, "a turn asks"
+        names = Names(self.driver.trace_key, session.turn.id, session.turn.caller)
+        return replace(request, traceparent=names.parent(effect_id), tracestate=names.state)
 
     async def _write(
         self, hold: Hold, effect_id: str, request: Request, chosen: Chosen, planned: Plan,

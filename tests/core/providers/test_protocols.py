@@ -110,9 +110,10 @@ async def test_nothing_of_the_environment_is_sent(server, shelf, protocol, monke
 async def test_the_trace_is_sent_along(provider, server):
     trace = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
 
-    await answer(provider, request("normal", traceparent=trace))
+    await answer(provider, request("normal", traceparent=trace, tracestate="a=1"))
 
-    assert server.asked[-1]["headers"]["traceparent"] == trace
+    headers = server.asked[-1]["headers"]
+    assert (headers["traceparent"], headers["tracestate"]) == (trace, "a=1")
 
 
 async def test_calls_that_come_in_pieces_are_put_together(provider):

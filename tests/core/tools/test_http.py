@@ -35,7 +35,7 @@ async def connector(server) -> AsyncIterator[Connector]:
 def kit(seconds: float = 10) -> Kit:
     return Kit(
         key=KEY, deadline=time.monotonic() + seconds, session_id="s", effect_id="e",
-        traceparent=TRACE,
+        traceparent=TRACE, tracestate="a=1",
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ async def test_key_trace_and_settings_go_out_as_headers(call, server):
 
     headers = server.lines()[-1]["headers"]
     assert headers["idempotency-key"] == KEY
-    assert headers["traceparent"] == TRACE
+    assert (headers["traceparent"], headers["tracestate"]) == (TRACE, "a=1")
     assert headers["authorization"] == "Basic dXNlcjpwYXNz"
     assert headers["x-kind"] == "test"
     assert headers["content-type"] == "application/json"

@@ -45,6 +45,8 @@ async def _shell(desk: Desk, arguments: Mapping[str, Any], kit: Kit) -> Result:
     variables = {**desk.variables, **opened.variables}
     if kit.traceparent:
         variables["TRACEPARENT"] = kit.traceparent
+    if kit.tracestate:
+        variables["TRACESTATE"] = kit.tracestate
     command = Command(
         line=arguments["command"], cwd=arguments.get("cwd", "."),
         seconds=float(arguments.get("seconds", desk.seconds)), variables=variables,

@@ -104,6 +104,8 @@ class McpTool:
         meta: Any = {KEY_META: kit.key}
         if kit.traceparent:
             meta["traceparent"] = kit.traceparent
+        if kit.tracestate:
+            meta["tracestate"] = kit.tracestate
         either: TypeAdapter[Any] = TypeAdapter(
             mcp_types.CallToolResult | mcp_types.InputRequiredResult
         )

@@ -63,7 +63,7 @@ async def offered(tmp_path) -> AsyncIterator[Callable[..., Any]]:
 def kit(seconds: float = 20, progress: Any = lambda *_: None) -> Kit:
     return Kit(
         key=KEY, deadline=time.monotonic() + seconds, session_id="s", effect_id="eff_01e1",
-        traceparent=TRACE, progress=progress,
+        traceparent=TRACE, tracestate="a=1", progress=progress,
     )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ async def test_key_and_trace_travel_in_the_meta(good):
     meta = (await call(good, "meta")).value
 
     assert meta["studio/idempotency-key"] == KEY
-    assert meta["traceparent"] == TRACE
+    assert (meta["traceparent"], meta["tracestate"]) == (TRACE, "a=1")
 
 
 @shared

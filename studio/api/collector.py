@@ -1,0 +1,65 @@
+"""The collector: how the export of spans stands, and past turns sent once more."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from studio.api import answers as a
+from studio.api import bodies as b
+from studio.api.endpoint import Ask, Endpoint, Link
+from studio.core.rules.errors import Invalid
+
+
+async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.Export:
+    """How it stands."""
+    found = await ask.reader.export(ask.person)
+    last = found.backfill
+    return a.take(a.Export, found, backfill=a.take(a.Backfill, last) if last else None)
+
+
+async def backfill(ask: Ask[b.NoQuery, b.NewBackfill]) -> a.BackfillAsked:
+    """Ask for one."""
+    body, faults = ask.body, dict[str, str]()
+    since, until = _moment(body.since, "since", faults), _moment(body.until, "until", faults)
+    if faults:
+        raise Invalid("A time cannot be read.", code="backfill.time", fields=faults)
+    id = await ask.runtime.ask_backfill(
+        ask.person, since=since or 0, until=until, session_id=body.session
+    )
+    return a.BackfillAsked(id=id)
+
+
+async def show_backfill(ask: Ask[b.NoQuery, b.NoBody]) -> a.Backfill:
+    """How far one is."""
+    return a.take(a.Backfill, await ask.reader.backfill(ask.person, ask.part("id")))
+
+
+def _moment(text: str, name: str, faults: dict[str, str]) -> int | None:
+    """ms of a moment in ISO 8601; without a zone it is UTC."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+        found = found if found.tzinfo else found.replace(tzinfo=UTC)
+        return int(found.timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        faults[name] = "Write a moment such as 2026-11-30 or 2026-11-30T08:00:00Z."
+        return None
+
+
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
+    Endpoint(
+        name="show_export", method="GET", path="/collector", call=show, gives=a.Export,
+        says="Read how the export of spans to the collector stands.",
+    ),
+    Endpoint(
+        name="ask_backfill", method="POST", path="/collector/backfills", call=backfill,
+        gives=a.BackfillAsked, body=b.NewBackfill, body_required=False, status=202,
+        errors=(404, 409),
+        says="Have turns that ended before now sent to the collector once more.",
+        links=(Link(to="show_backfill", part="id", value="$response.body#/id"),),
+    ),
+    Endpoint(
+        name="show_backfill", method="GET", path="/collector/backfills/{id}", call=show_backfill,
+        gives=a.Backfill, says="Read how far a backfill is.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""Past turns that somebody asked to be exported again: one row each, moved as they go out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.store import collector, raw
+from studio.core.store.collector import Came, Ended, NotOurs, Place, Window
+from studio.core.store.db import Db
+
+MOST_TURNS = 100_000  # of one backfill
+MOST_OPEN = 10
+COLUMNS = (
+    "id, by, session_id, since, until, asked, ended, state, turns, done, sent, refused, dropped, "
+    "place, place_id, part"
+)
+ONE = f"SELECT {COLUMNS} FROM backfills WHERE id = ?"  # noqa: S608
+OPEN = f"SELECT {COLUMNS} FROM backfills WHERE ended IS NULL ORDER BY asked, id"  # noqa: S608
+NEWEST = f"SELECT {COLUMNS} FROM backfills ORDER BY id DESC LIMIT 1"  # noqa: S608
+ASK = (
+    "INSERT INTO backfills (id, by, session_id, since, until, asked, turns) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_WHICH = (
+    "FROM turns WHERE ended IS NOT NULL AND ended >= ? AND ended < ? AND (? = '' OR session_id = ?)"
+)
+COUNT = f"SELECT count(*) FROM (SELECT 1 {_WHICH} LIMIT {MOST_TURNS + 1}) AS found"  # noqa: S608
+TURNS = (
+    f"SELECT id, ended {_WHICH} AND (ended > ? OR (ended = ? AND id > ?)) "
+    "ORDER BY ended, id LIMIT ?"
+)
+MOVE = (
+    "UPDATE backfills SET state = 'running', place = ?, place_id = ?, part = ?, done = done + ?, "
+    "sent = sent + ?, refused = refused + ?, dropped = dropped + ? "
+    "WHERE id = ? AND ended IS NULL AND place = ? AND place_id = ? AND part = ? RETURNING id"
+)
+END = "UPDATE backfills SET state = ?, ended = ? WHERE id = ? AND ended IS NULL"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backfill:
+    """One of them. `turns` is how many there are, the other counts are of spans but for `done`."""
+
+    id: str
+    by: str
+    session_id: str
+    since: int
+    until: int
+    asked: int
+    ended: int | None
+    state: str
+    turns: int
+    done: int
+    sent: int
+    refused: int
+    dropped: int
+    place: int
+    place_id: str
+    part: int
+
+
+def count(conn: sa.Connection, session_id: str, since: int, until: int) -> int:
+    """How many turns that would be, at most one more than are allowed."""
+    return int(raw.one(conn, COUNT, (since, until, session_id, session_id))[0])
+
+
+def ask(
+    conn: sa.Connection, id: str, *, by: str, session_id: str, since: int, until: int, now: int,
+    turns: int,
+) -> None:  # fmt: skip
+    """Ask for one."""
+    raw.put(conn, ASK, (id, by, session_id, since, until, now, turns))
+
+
+def get(conn: sa.Connection, id: str) -> Backfill | None:
+    """One by its id."""
+    return _backfill(raw.one(conn, ONE, (id,)))
+
+
+def open_ones(conn: sa.Connection) -> list[Backfill]:
+    """Those that have not ended, the oldest first."""
+    return [found for row in raw.every(conn, OPEN) if (found := _backfill(row)) is not None]
+
+
+def newest(conn: sa.Connection) -> Backfill | None:
+    """The one that was asked for last."""
+    return _backfill(raw.one(conn, NEWEST))
+
+
+def turns(conn: sa.Connection, of: Backfill, after: Place, limit: int) -> Window:
+    """Its turns behind a place, in the order in which they ended."""
+    which = (of.since, of.until, of.session_id, of.session_id)
+    rows = raw.every(conn, TURNS, (*which, after.at, after.at, after.id, limit))
+    found = tuple(Ended(turn_id=id, time=ended, place=Place(at=ended, id=id)) for id, ended in rows)
+    place = found[-1].place if found else after
+    return Window(turns=found, scanned=place, more=len(found) == limit)
+
+
+async def move(
+    db: Db, owner: str, id: str, before: Place, after: Place, done: int, came: Came, now: int
+) -> None:
+    """Its turns up to `after` are done; NotOurs when another worker moved it."""
+
+    def act(conn: sa.Connection) -> None:
+        values = (
+            after.at, after.id, after.part, done, came.sent, came.refused, came.dropped, id,
+            before.at, before.id, before.part,
+        )  # fmt: skip
+        if raw.one(conn, MOVE, values) is None:
+            raise NotOurs
+        collector.told(conn, owner, came, now)
+
+    await db.touch(act)
+
+
+async def end(db: Db, id: str, state: str, now: int) -> None:
+    """It is over: done, or given up."""
+    await db.touch(lambda conn: raw.put(conn, END, (state, now, id)))
+
+
+def _backfill(row: Any) -> Backfill | None:
+    return None if row is None else Backfill(**dict(zip(COLUMNS.split(", "), row, strict=True)))

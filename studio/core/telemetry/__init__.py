@@ -1,0 +1,1 @@
+"""Spans on their way out: built from the journal, sent to a collector, from a durable place."""
