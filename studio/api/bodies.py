@@ -262,6 +262,17 @@ class UsageQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideTracesQuery:
+    """Which traces from outside."""
+
+    service: Short = ""
+    agent: Short = ""
+    state: Literal["", "completed", "failed", "incomplete"] = ""
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyQuery:
     """Which version of the policy."""
 

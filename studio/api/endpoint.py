@@ -19,7 +19,7 @@ from studio.api.errors import Problem, json_response
 from studio.core.reader import Reader
 from studio.core.rules import access
 from studio.core.rules.access import Person, Role
-from studio.core.rules.errors import Invalid, NotFound
+from studio.core.rules.errors import Invalid, NotFound, StudioError
 from studio.core.runtime import Runtime
 
 Q = TypeVar("Q")
@@ -95,7 +95,8 @@ class Endpoint(Generic[Q, B]):
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
     carry an ETag. `needs` is a role and what it is for, asked for before a large body is read; the
     verb asks again. One that `takes_file` reads the body itself, one that `gives_file` answers with
-    bytes. `gives` is the shape of the answer, None for none; `links` say what follows.
+    bytes. `kinds` are what a body that it reads itself may be, and `refuse` writes its refusals where a
+    protocol says how. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
 
     name: str
@@ -118,6 +119,8 @@ class Endpoint(Generic[Q, B]):
     needs: tuple[Role, str] | None = None
     takes_file: bool = False
     gives_file: bool = False
+    kinds: tuple[str, ...] = ()
+    refuse: Callable[[Request, StudioError], Response] | None = None
     errors: tuple[int, ...] = ()
     links: tuple[Link, ...] = ()
 

@@ -79,10 +79,9 @@ def _operation(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
             "required": endpoint.body_required, "content": {JSON_KIND: {"schema": schema}},
         }  # fmt: skip
     if endpoint.takes_file:
-        found["requestBody"] = {
-            "required": True,
-            "content": {FILE_KIND: {"schema": {"type": "string", "format": "binary"}}},
-        }  # fmt: skip
+        bytes_ = {"schema": {"type": "string", "format": "binary"}}
+        content = {kind: bytes_ for kind in endpoint.kinds or (FILE_KIND,)}
+        found["requestBody"] = {"required": True, "content": content}
     return found
 
 
@@ -151,6 +150,8 @@ def _responses(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
             found[str(status)] = _success(endpoint, parts)
         else:
             found[str(status)] = error_response(status)
+            if endpoint.refuse is not None:  # the protocol says how refusals look
+                found[str(status)] = {"description": WHY[status]}
     return dict(sorted(found.items()))
 
 

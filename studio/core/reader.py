@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder, DiskQuestions
+from studio.core.outside_questions import OutsideQuestions
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -58,6 +59,13 @@ from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
 from studio.core.projections.operations import OperationRow
+from studio.core.projections.outside import (
+    AskedOutside,
+    OutsideRow,
+    OutsideSpan,
+    OutsideTrace,
+    RefusalRow,
+)
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
@@ -91,6 +99,7 @@ __all__ = [
     "AgentView",
     "ArtifactRow",
     "ArtifactView",
+    "AskedOutside",
     "AskedTurns",
     "CallRow",
     "Card",
@@ -112,6 +121,9 @@ __all__ = [
     "ModelChoice",
     "ModelsView",
     "OperationRow",
+    "OutsideRow",
+    "OutsideSpan",
+    "OutsideTrace",
     "Page",
     "Pending",
     "PluginRow",
@@ -120,6 +132,7 @@ __all__ = [
     "ProbeView",
     "ProviderView",
     "Reader",
+    "RefusalRow",
     "RuleRow",
     "SecretRow",
     "ServerPreview",
@@ -156,7 +169,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(DiskQuestions):
+class Reader(DiskQuestions, OutsideQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------

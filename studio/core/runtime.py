@@ -12,6 +12,7 @@ from studio.core.verbs.environments import (
     ManifestPlan,
 )
 from studio.core.verbs.models import ModelVerbs
+from studio.core.verbs.outside import OutsideVerbs, TakenSpans
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
 from studio.core.verbs.policy import PolicyVerbs, Saved
@@ -36,6 +37,7 @@ __all__ = [
     "SkillSaved",
     "Started",
     "Stopped",
+    "TakenSpans",
     "Upload",
     "Wanted",
 ]
@@ -43,6 +45,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, OutsideVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

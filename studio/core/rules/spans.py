@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["agent", "model", "tool", "wait"]
+Kind = Literal["agent", "model", "tool", "wait", "other"]
 State = Literal[
     "running", "succeeded", "failed", "denied", "cancelled", "uncertain", "waiting", "expired",
 ]  # fmt: skip
