@@ -27,7 +27,7 @@ AT_WORK = 2  # OTLP requests that are decoded and written at once; the others wa
 class Rates:
     """What one key may ask for: so many requests a second, so many at once, so many streams.
 
-    `takings` are OTLP requests of all keys that are read or worked on at once, as each may be large.
+    `takings` are OTLP requests, of all keys together, that are in hand at once: each may be large.
     """
 
     a_second: float = 500.0
@@ -102,7 +102,7 @@ class Gate:
 
     @contextmanager
     def taking(self) -> Iterator[asyncio.Semaphore]:
-        """Hold a place for an OTLP request while it is read; inside, wait for one to be worked on."""
+        """Hold a place for an OTLP request; what is given is waited for before it is worked on."""
         if self._takings >= self._rates.takings:
             raise Problem(
                 429, "otlp.busy", "Many OTLP requests are being taken. Send this one again.",

@@ -1,4 +1,4 @@
-"""The bytes of a request, unpacked piece by piece, so that a gzip bomb is refused while it grows."""
+"""The bytes of a request, unpacked piece by piece: a gzip bomb is refused while it grows."""
 
 import zlib
 

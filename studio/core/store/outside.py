@@ -21,6 +21,7 @@ DAY = 86_400_000
 MANY = 50  # values of one statement, so that there is one text of it
 SWEPT = 2_000  # spans, or traces, that one sweep takes away
 LONG = 1_024  # bytes from which a payload is compressed
+ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 ZSTD = b"\x28\xb5\x2f\xfd"
 REFUSALS_KEPT = 30 * DAY
 
@@ -106,10 +107,8 @@ def pack(known: Known) -> bytes:
         "attributes": claim.attributes, "resource": claim.resource, "events": claim.events,
         "links": claim.links, "cut": claim.cut, "dropped": claim.dropped,
     }  # fmt: skip
-    data = json.dumps(
-        {name: one for name, one in value.items() if one}, ensure_ascii=False,
-        separators=(",", ":"),
-    ).encode("utf-8", "replace")  # fmt: skip
+    text = ENCODER.encode({name: one for name, one in value.items() if one})
+    data = text.encode("utf-8", "replace")
     if len(data) < LONG:
         return data
     import zstandard
@@ -231,6 +230,8 @@ def _grow(conn: sa.Connection, fresh: dict[str, list[Ready]], at: int) -> None:
         root = next((one for one in spans if not one.claim.parent_id), None)
         agents = [one for one in spans if one.kind == "agent" and one.agent]
         agent = min(agents, key=lambda one: one.claim.start).agent if agents else ""
+        if root is not None and root.kind == "agent":
+            agent = agent or root.what
         grown.append((
             at, len(spans), len(models), sum(one.kind == "tool" for one in spans),
             sum(one.claim.is_error for one in spans),
