@@ -7,7 +7,7 @@
 - Siblings stand by their beginning, then by id.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from studio.core.rules import shares
@@ -46,22 +46,35 @@ def arranged(of: Outside, spans: Iterable[Span]) -> Trace:
         status={"incomplete": "running"}.get(of.state, of.state), opened=of.began, ended=of.ended,
     )  # fmt: skip
     listed = _walked(root, below)
-    parents = {span.parent for span in listed}
     leaves = [span for span in listed if span.kind in ("model", "tool", "wait")]
-    marks = {
-        span.id: span
-        for span in shares.marked(
-            turn, [span for span in leaves if span.id not in parents], of.ended
-        )
-    }
     kinds = {
         kind: sum(span.kind == kind for span in listed)
         for kind in ("agent", "model", "tool", "wait", "other")
     }
     return Trace(
-        id=of.id, turn=turn, spans=tuple(marks.get(span.id, span) for span in listed),
+        id=of.id, turn=turn, spans=tuple(_marked(listed, of.ended)),
         shares=shares.of(turn, leaves, of.ended), now=of.ended, kinds=kinds,
     )  # fmt: skip
+
+
+def _marked(listed: Sequence[Span], end: int) -> Iterator[Span]:
+    """The same with the slowest tool call marked, and the critical path.
+
+    The path walks back from the end over what has nothing below it: what ended last before a
+    moment is what that moment waited for.
+    """
+    parents = {span.parent for span in listed}
+    leaves = [span for span in listed if span.id not in parents and span.lasted(end) > 0]
+    calls = [span for span in leaves if span.kind == "tool"]
+    slowest = max(calls, key=lambda span: span.lasted(end)).id if len(calls) > 1 else ""
+    critical, moment = set[str](), end
+    for span in sorted(leaves, key=lambda one: (one.end or end, one.start), reverse=True):
+        if (span.end or end) <= moment:
+            critical.add(span.id)
+            moment = span.start
+    for span in listed:
+        marks = {"is_critical": span.id in critical, "is_slowest": span.id == slowest}
+        yield replace(span, **marks) if any(marks.values()) else span
 
 
 def _made(of: Outside, ordered: Sequence[Span]) -> Span:
