@@ -4,7 +4,8 @@ The list is ordered by when the first span came, which never changes. Everybody 
 them: they are nobody's session.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,7 +15,7 @@ from studio.core.projections import pages
 from studio.core.projections.pages import Page
 from studio.core.rules.errors import NotFound
 from studio.core.rules.outside import arranging
-from studio.core.rules.outside.arranging import Outside
+from studio.core.rules.outside.arranging import Outside, Place
 from studio.core.rules.outside.claims import REASONS
 from studio.core.rules.spans import Span, Trace
 from studio.core.store import outside, tables
@@ -72,8 +73,8 @@ class OutsideTrace:
 
     row: OutsideRow
     trace: Trace
-    conventions: dict[str, int] = field(default_factory=dict)
-    scopes: dict[str, int] = field(default_factory=dict)
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    scopes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,18 +151,16 @@ def one(conn: sa.Connection, trace_id: str) -> OutsideTrace:
     """One trace with all its spans as a tree: two statements, whatever its size."""
     row = head(conn, trace_id)
     query = sa.select(*(s[name] for name in _SPAN)).where(s.trace_id == trace_id)
-    spans, conventions, scopes = list[Span](), dict[str, int](), dict[str, int]()
-    for values in conn.execute(query.limit(MOST_SPANS)):
-        span, convention, scope = _span(values)
-        spans.append(span)
-        conventions[convention] = conventions.get(convention, 0) + 1
-        scopes[scope] = scopes.get(scope, 0) + 1
+    rows = conn.execute(query.limit(MOST_SPANS)).all()
     told = Outside(
         id=row.id, name=row.name, agent=row.agent, service=row.service, state=row.state,
         began=row.began, ended=row.ended,
     )  # fmt: skip
     return OutsideTrace(
-        row=row, trace=arranging.arranged(told, spans), conventions=conventions, scopes=scopes
+        row=row,
+        trace=arranging.arranged(told, map(_place, rows), _span),
+        conventions=Counter(one.convention for one in rows),
+        scopes=Counter(one.scope for one in rows),
     )
 
 
@@ -228,18 +227,20 @@ def _row(row: sa.RowMapping) -> OutsideRow:
     return OutsideRow(**values, cost_known=not row["unpriced"])
 
 
-def _span(row: Any) -> tuple[Span, str, str]:
-    return (
-        Span(
-            id=row.span_id, parent=row.parent_id, name=row.name, kind=row.kind, what=row.what,
-            state=row.state, start=row.began // MS,
-            end=None if row.ended is None else row.ended // MS,
-            origin="function" if row.kind == "tool" else "", server=row.server, code=row.code,
-            words=row.words, input_tokens=row.input_tokens, output_tokens=row.output_tokens,
-            cached_tokens=row.cached_tokens, reasoning_tokens=row.reasoning_tokens, cost=row.cost,
-        ),
-        row.convention,
-        row.scope,
+def _place(row: Any) -> Place:
+    end = None if row.ended is None else row.ended // MS
+    return Place(row.span_id, row.parent_id, row.began // MS, end, row.kind, row.words, row)
+
+
+def _span(place: Place) -> Span:
+    row = place.of
+    return Span(
+        id=place.id, parent=place.parent, name=row.name, kind=place.kind, what=row.what,
+        state=row.state, start=place.start, end=place.end, depth=place.depth,
+        origin="function" if place.kind == "tool" else "", server=row.server, code=row.code,
+        words=place.words, is_critical=place.is_critical, is_slowest=place.is_slowest,
+        input_tokens=row.input_tokens, output_tokens=row.output_tokens,
+        cached_tokens=row.cached_tokens, reasoning_tokens=row.reasoning_tokens, cost=row.cost,
     )  # fmt: skip
 
 

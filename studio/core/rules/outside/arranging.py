@@ -4,18 +4,22 @@
 - The one span without a parent is the root. With none or several a root is made for all.
 - A span whose parent never came stands under the root and says so.
 - Of spans that are each other's parents the first to begin stands under the root and says so.
-- Siblings stand by their beginning, then by id.
+- Siblings stand by their beginning, then by id. Times are left as they were claimed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from studio.core.rules import shares
-from studio.core.rules.spans import Span, Told, Trace
+from studio.core.rules.spans import Kind, Span, Told, Trace
 
 MADE = "0" * 16  # the id of a root that was made; no span can have it
 LOST = "Its parent, span {}, never came; it stands under the root."
 RING = "It and its parents stand in a ring; it began first, so it stands under the root."
+KINDS: tuple[Kind, ...] = ("agent", "model", "tool", "wait", "other")
+WORK = ("model", "tool", "wait")  # whose time is told apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,96 +38,128 @@ class Outside:
     ended: int
 
 
-def arranged(of: Outside, spans: Iterable[Span]) -> Trace:
-    """The tree, its root first, each span before those below it, with depths from 0."""
-    ordered = sorted(spans, key=lambda span: (span.start, span.id))
-    known = {span.id: span for span in ordered}
-    alone = [span for span in ordered if not span.parent]
-    root = alone[0] if len(alone) == 1 else _made(of, ordered)
+@dataclass(slots=True, eq=False)
+class Place:
+    """A span's place in the tree: what it claims of it first, then where it stands.
+
+    `start` and `end` are ms; `of` is whatever else is known of it, for whoever makes a Span of it.
+    """
+
+    id: str
+    parent: str
+    start: int
+    end: int | None
+    kind: Kind
+    words: str
+    of: Any
+    depth: int = 0
+    is_critical: bool = False
+    is_slowest: bool = False
+
+
+def arranged(of: Outside, places: Iterable[Place], make: Callable[[Place], Span]) -> Trace:
+    """The tree, its root first, each span before those below it, with depths from 0.
+
+    `make` makes a Span of a place once it is known where it stands.
+    """
+    ordered = sorted(places, key=_order)
+    known = {one.id: one for one in ordered}
+    alone = [one for one in ordered if not one.parent]
+    root = alone[0] if len(alone) == 1 else _made(of, len(alone), len(ordered))
     below = _below(ordered, known, root)
+    listed = _walked(root, below)
+    _mark(listed, below, of.ended)
     turn = Told(
         id=of.id, session_id="", number=0, agent=of.agent or of.service, agent_version=0,
         status={"incomplete": "running"}.get(of.state, of.state), opened=of.began, ended=of.ended,
     )  # fmt: skip
-    listed = _walked(root, below)
-    leaves = [span for span in listed if span.kind in ("model", "tool", "wait")]
-    kinds = {
-        kind: sum(span.kind == kind for span in listed)
-        for kind in ("agent", "model", "tool", "wait", "other")
-    }
+    spans = tuple(_root_span(of, one) if one.id == MADE else make(one) for one in listed)
+    work = [span for span in spans if span.kind in WORK]
+    counts = Counter(span.kind for span in spans)
     return Trace(
-        id=of.id, turn=turn, spans=tuple(_marked(listed, of.ended)),
-        shares=shares.of(turn, leaves, of.ended), now=of.ended, kinds=kinds,
+        id=of.id, turn=turn, spans=spans, shares=shares.of(turn, work, of.ended), now=of.ended,
+        kinds={kind: counts[kind] for kind in KINDS},
     )  # fmt: skip
 
 
-def _marked(listed: Sequence[Span], end: int) -> Iterator[Span]:
-    """The same with the slowest tool call marked, and the critical path.
-
-    The path walks back from the end over what has nothing below it: what ended last before a
-    moment is what that moment waited for.
-    """
-    parents = {span.parent for span in listed}
-    leaves = [span for span in listed if span.id not in parents and span.lasted(end) > 0]
-    calls = [span for span in leaves if span.kind == "tool"]
-    slowest = max(calls, key=lambda span: span.lasted(end)).id if len(calls) > 1 else ""
-    critical, moment = set[str](), end
-    for span in sorted(leaves, key=lambda one: (one.end or end, one.start), reverse=True):
-        if (span.end or end) <= moment:
-            critical.add(span.id)
-            moment = span.start
-    for span in listed:
-        marks = {"is_critical": span.id in critical, "is_slowest": span.id == slowest}
-        yield replace(span, **marks) if any(marks.values()) else span
+def _order(one: Place) -> tuple[int, str]:
+    return (one.start, one.id)
 
 
-def _made(of: Outside, ordered: Sequence[Span]) -> Span:
-    words = "Made here: no root came." if ordered else "No span is left."
-    if sum(not span.parent for span in ordered) > 1:
-        words = "Made here: several spans came without a parent."
+def _made(of: Outside, roots: int, count: int) -> Place:
+    words = (
+        "Made here: several spans came without a parent." if roots else "Made here: no root came."
+    )
+    if not count:
+        words = "No span is left."
+    return Place(MADE, "", of.began, of.ended, "other", words, None)
+
+
+def _root_span(of: Outside, one: Place) -> Span:
     return Span(
         id=MADE, parent="", name=f"trace of {of.service or 'an unnamed service'}", kind="other",
-        what="root", state="succeeded", start=of.began, end=of.ended, depth=0, words=words,
+        what="root", state="succeeded", start=one.start, end=one.end, depth=0, words=one.words,
     )  # fmt: skip
 
 
-def _below(ordered: Sequence[Span], known: Mapping[str, Span], root: Span) -> dict[str, list[Span]]:
-    """The children of each span, by its id."""
-    below, loose = dict[str, list[Span]](), _loose(ordered, known)
-    for span in ordered:
-        if span.id == root.id:
+def _below(
+    ordered: Sequence[Place], known: Mapping[str, Place], root: Place
+) -> dict[str, list[Place]]:
+    """The children of each span, by its id; each is told its parent."""
+    below, loose = dict[str, list[Place]](), _loose(ordered, known)
+    for one in ordered:
+        if one is root:
             continue
-        parent, words = span.parent, ""
-        if span.id in loose:
-            parent, words = root.id, RING
-        elif parent and parent not in known:
-            parent, words = root.id, LOST.format(parent)
-        placed = replace(span, parent=parent or root.id, words=span.words or words)
-        below.setdefault(placed.parent, []).append(placed)
+        words = ""
+        if one.id in loose:
+            words = RING
+        elif one.parent and one.parent not in known:
+            words = LOST.format(one.parent)
+        if words or not one.parent:
+            one.parent, one.words = root.id, one.words or words
+        below.setdefault(one.parent, []).append(one)
     return below
 
 
-def _loose(ordered: Sequence[Span], known: Mapping[str, Span]) -> set[str]:
+def _loose(ordered: Sequence[Place], known: Mapping[str, Place]) -> set[str]:
     """The first to begin of each ring. Each span is walked over once."""
     loose, done = set[str](), set[str]()
-    for span in ordered:
-        path, at = dict[str, None](), span.id
+    for one in ordered:
+        path, at = dict[str, None](), one.id
         while at in known and at not in done and at not in path:
             path[at] = None
             at = known[at].parent
         if at in path:
             steps = list(path)
-            ring = (known[one] for one in steps[steps.index(at) :])
-            loose.add(min(ring, key=lambda one: (one.start, one.id)).id)
+            loose.add(min((known[step] for step in steps[steps.index(at) :]), key=_order).id)
         done.update(path)
     return loose
 
 
-def _walked(root: Span, below: dict[str, list[Span]]) -> list[Span]:
+def _walked(root: Place, below: Mapping[str, Sequence[Place]]) -> list[Place]:
     """Each span, then those below it; without recursion, as chains may be long."""
-    found, left = list[Span](), [(root, 0)]
+    found, left = list[Place](), [root]
     while left:
-        span, depth = left.pop()
-        found.append(replace(span, depth=depth))
-        left += [(child, depth + 1) for child in reversed(below.get(span.id, ()))]
+        one = left.pop()
+        found.append(one)
+        for child in reversed(below.get(one.id, ())):
+            child.depth = one.depth + 1
+            left.append(child)
     return found
+
+
+def _mark(listed: Sequence[Place], below: Mapping[str, Sequence[Place]], end: int) -> None:
+    """Mark the slowest tool call, and the critical path.
+
+    The path walks back from the end over what has nothing below it: what ended last before a
+    moment is what that moment waited for.
+    """
+    ends = {one.id: end if one.end is None else one.end for one in listed}
+    leaves = [one for one in listed if one.id not in below and ends[one.id] > one.start]
+    calls = [one for one in leaves if one.kind == "tool"]
+    if len(calls) > 1:
+        max(calls, key=lambda one: ends[one.id] - one.start).is_slowest = True
+    moment = end
+    for one in sorted(leaves, key=lambda one: (ends[one.id], one.start), reverse=True):
+        if ends[one.id] <= moment:
+            one.is_critical, moment = True, one.start

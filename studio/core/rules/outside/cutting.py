@@ -35,12 +35,7 @@ class Cutter:
         if size <= most:
             return text
         self.left = max(self.left - most, 0)
-        data = text.encode("utf-8", "replace")
-        if len(self.cut) < ATTRIBUTES:
-            self.cut.setdefault(
-                key[:KEY_CHARACTERS],
-                {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()},
-            )
+        self._note(key, text.encode("utf-8", "replace"))
         return text[:most]
 
     def data(self, key: str, data: bytes) -> str:
@@ -48,7 +43,15 @@ class Cutter:
         if 2 * len(data) <= min(self.left, TEXT_CHARACTERS):
             self.left -= 2 * len(data)
             return data.hex()
-        return self.text(key, data[:TEXT_CHARACTERS].hex())
+        most = min(TEXT_CHARACTERS, max(self.left, POOR_CHARACTERS))
+        self.left = max(self.left - most, 0)
+        self._note(key, data)
+        return data[: most // 2].hex()
+
+    def _note(self, key: str, data: bytes) -> None:
+        if len(self.cut) < ATTRIBUTES:
+            hash = hashlib.sha256(data).hexdigest()
+            self.cut.setdefault(key[:KEY_CHARACTERS], {"size": len(data), "sha256": hash})
 
     def drop(self, count: int = 1) -> None:
         """Count what is left out whole: attributes, events, links, items beyond the bounds."""
