@@ -19,7 +19,6 @@ from studio.core.projections.pages import Page
 from studio.core.questions import Questions
 from studio.core.rules.access import Person
 
-
 SPANS_KEPT = 40_000
 
 

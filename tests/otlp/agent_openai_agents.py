@@ -1,6 +1,7 @@
 """An agent of the OpenAI Agents SDK, seen by its OpenInference instrumentation."""
 
 import asyncio
+import sys
 
 from agents import (
     Agent,
@@ -22,5 +23,5 @@ agent = Agent(
     name="weather agent", instructions="Say what the weather is.", tools=[function_tool(weather)],
     model=OpenAIChatCompletionsModel("stand-in-1", client),
 )  # fmt: skip
-print(asyncio.run(Runner.run(agent, QUESTION)).final_output)
+sys.stdout.write(asyncio.run(Runner.run(agent, QUESTION)).final_output)
 made.shutdown()
