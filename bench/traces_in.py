@@ -1,4 +1,4 @@
-"""Spans taken in a second over OTLP, until they can be asked for, by a studio in a process of its own.
+"""Spans taken in a second over OTLP until they can be asked for, by a studio in its own process.
 
 Eight senders post packed requests of 512 spans; 20 spans a trace, each with what an instrumentation
 says of a model or tool call, content of some hundred characters included. Queryable: the last trace
@@ -117,7 +117,8 @@ def _tool(chance: random.Random) -> dict[str, Any]:
     return {
         "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search",
         "gen_ai.tool.call.id": f"call_{chance.getrandbits(64):x}",
-        "gen_ai.tool.call.arguments": _words(chance, 10), "gen_ai.tool.call.result": _words(chance, 60),
+        "gen_ai.tool.call.arguments": _words(chance, 10),
+        "gen_ai.tool.call.result": _words(chance, 60),
     }  # fmt: skip
 
 

@@ -95,9 +95,8 @@ class Endpoint(Generic[Q, B]):
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
     carry an ETag. `needs` is a role and what it is for, asked for before a large body is read; the
     verb asks again. One that `takes_file` reads the body itself, one that `gives_file` answers with
-    bytes. `kinds` are what a body that it reads itself may be, and `refuse` writes its refusals where
-    a protocol says how. `gives` is the shape of the answer, None for none; `links` say what
-    follows.
+    bytes. `kinds` are what a body that it reads itself may be, `refuse` writes its refusals where a
+    protocol says how. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
 
     name: str

@@ -9,6 +9,7 @@ from studio.cli import (
     environments,
     keys,
     models,
+    outside,
     plugins,
     secrets,
     server,
@@ -31,4 +32,5 @@ COMMANDS: tuple[Command, ...] = (
     *environment_manifests.COMMANDS,
     *environments.COMMANDS,
     *disks.COMMANDS,
+    *outside.COMMANDS,
 )

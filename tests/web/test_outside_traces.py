@@ -1,6 +1,7 @@
 """Traces from outside: a list, a read-only turn, one span in full."""
 
 from tests.core.rules.outside.spans import TRACE, span_id
+from tests.web import html
 from tests.web.conftest import Studio, Visitor
 from tests.web.outside_cases import SENDER, one_trace, sent
 
@@ -138,4 +139,4 @@ async def test_hostile_names_are_only_text(studio: Studio, charlie: Visitor) -> 
     for path in (f"/traces/{TRACE}?span={span_id(1)}", "/traces/outside"):
         page = await charlie.get(path)
         assert "<script>alert" not in page.text
-        assert "\u202e" not in page.text
+        assert "\u202e" not in html.read(page.text).text

@@ -18,6 +18,7 @@ from studio.core.reader import (
 )
 from studio.core.rules.spans import Span
 from studio.web import waterfall
+from studio.web.format import plain
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import asked, person, reader
 from studio.web.waterfall import Bar, Part, Stretch
@@ -169,7 +170,7 @@ async def show(request: Request) -> Response:
     spans = [span for span in it.trace.spans if narrowed.shows(span)]
     window = spans[narrowed.start : narrowed.start + ROWS]
     view = TraceView(
-        frame=await frame(request, it.row.agent or it.row.name, nav="traces"), it=it,
+        frame=await frame(request, plain(it.row.agent or it.row.name), nav="traces"), it=it,
         narrowed=narrowed, parts=waterfall.parts(it.trace), axis=waterfall.axis(it.trace),
         bars=waterfall.bars(it.trace, window), found=len(spans),
         looked=await _looked(request, it, narrowed.span),

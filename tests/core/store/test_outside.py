@@ -13,7 +13,8 @@ from tests.core.store.conftest import Store
 
 AT = 1_796_000_000_000
 CHAT = {
-    "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 7, "gen_ai.usage.output_tokens": 2,
+    "gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 7,
+    "gen_ai.usage.output_tokens": 2,
 }  # fmt: skip
 AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "helper"}
 

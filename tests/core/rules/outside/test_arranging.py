@@ -68,7 +68,8 @@ def test_no_spans_are_a_tree_too() -> None:
 def test_the_path_that_the_end_waited_for_and_the_slowest_call_are_marked() -> None:
     found = tree(
         place(1, end=1_000), place(2, 1, end=400, kind="model"),
-        place(3, 1, start=400, end=600, kind="tool"), place(4, 1, start=400, end=1_000, kind="tool"),
+        place(3, 1, start=400, end=600, kind="tool"),
+        place(4, 1, start=400, end=1_000, kind="tool"),
     )  # fmt: skip
 
     assert [span.id for span in found.spans if span.is_critical] == [span_id(2), span_id(4)]
