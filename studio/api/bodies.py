@@ -355,4 +355,4 @@ class NewKey:
     """An application key to make."""
 
     name: Annotated[str, Text(low=1, high=60)]
-    role: Literal["viewer", "operator", "admin"] = "operator"
+    role: Literal["sender", "viewer", "operator", "admin"] = "operator"

@@ -91,12 +91,12 @@ class Endpoint(Generic[Q, B]):
 
     `body` is None when none is read; `body_required` is false when an empty one will do, and
     `free_body` hands over any JSON object, `raw` the bytes of a body of that kind. `keyed`
-    endpoints remember an Idempotency-Key; `match`
-    says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
-    carry an ETag. `needs` is a role and what it is for, asked for before a large body is read; the
-    verb asks again. One that `takes_file` reads the body itself, one that `gives_file` answers with
-    bytes. `kinds` are what a body that it reads itself may be, `refuse` writes its refusals where a
-    protocol says how. `gives` is the shape of the answer, None for none; `links` say what follows.
+    endpoints remember an Idempotency-Key; `match` says what If-Match must carry, and
+    `match_required` makes its absence a 428. `tagged` answers carry an ETag. `least` is the role
+    without which nothing is answered, `needs` one and what it is for, asked for before a large body
+    is read; the verb asks again. One that `takes_file` reads the body itself (`kinds` are what it
+    may be), one that `gives_file` answers with bytes. `refuse` writes refusals where a protocol
+    says how. `gives` is the shape of the answer, None for none; `links` say what follows.
     """
 
     name: str
@@ -116,6 +116,7 @@ class Endpoint(Generic[Q, B]):
     match_required: bool = False
     tagged: bool = False
     streams: bool = False
+    least: Role = "viewer"
     needs: tuple[Role, str] | None = None
     takes_file: bool = False
     gives_file: bool = False
@@ -130,6 +131,7 @@ async def carry(endpoint: Endpoint[Any, Any], parts: Parts, request: Request) ->
     auth.refuse_key_in_url(request)
     person = await auth.person_of(request, parts.runtime)
     parts.gate.pass_one(person)
+    access.needs(person, endpoint.least, "ask this")
     if not endpoint.gives_file:
         _check_accepts(request, endpoint)
     if endpoint.needs:

@@ -250,6 +250,21 @@ async def test_a_viewer_may_not_send_and_nobody_without_a_key(studio: Studio) ->
     assert "www-authenticate" in nobody.headers
 
 
+async def test_a_sender_sends_and_sees_nothing(studio: Studio) -> None:
+    made = await studio.client("alice").keys.make("exporter", role="sender")
+    studio.keys["exporter"] = made["key"]
+
+    sent = await send(studio, request_of(studio).SerializeToString(), person="exporter")
+    asked = [
+        await studio.raw("GET", f"/v1{path}", person="exporter")
+        for path in ("/outside-traces", f"/outside-traces/{TRACE}", "/sessions", "/agents", "/keys")
+    ]
+
+    assert (sent.status_code, sent.content) == (200, b"")
+    assert {answer.status_code for answer in asked} == {403}
+    assert (await only(studio))["sent_by"] == "application:exporter"
+
+
 @pytest.mark.parametrize("rates", [Rates(takings=1)])
 async def test_one_request_too_many_is_told_to_wait(studio: Studio) -> None:
     data = request_of(studio, 400).SerializeToString()

@@ -47,7 +47,10 @@ def ran(studio: Live, name: str) -> tuple[OutsideTrace, list[dict[str, Any]]]:
         (found,) = client.outside_traces.list(service=service)
         document = client.outside_traces.spans(found["id"])
     spans = [
-        {**span, "said": {a["key"]: [*a["value"].values()][0] for a in span.get("attributes", [])}}
+        {
+            **span,
+            "said": {a["key"]: next(iter(a["value"].values())) for a in span.get("attributes", [])},
+        }
         for group in document["resourceSpans"]
         for scope in group["scopeSpans"]
         for span in scope["spans"]

@@ -16,6 +16,7 @@ from studio.api import wire
 from studio.api.endpoint import Ask, Endpoint
 from studio.api.errors import Problem
 from studio.api.otlp import answering, json_text, protobuf, unpacking
+from studio.core.rules import access
 from studio.core.rules.outside import claims
 from studio.core.rules.outside.claims import Claim, Refusal
 
@@ -26,6 +27,7 @@ Spans = Iterator[Claim | Refusal]
 
 async def take(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
     """Keep the spans of a request."""
+    access.needs_to_send_spans(ask.person)
     kind, packed = _looked_at(ask.request)
     limits = ask.runtime.outside
     with ask.parts.gate.taking() as worked:
@@ -96,7 +98,7 @@ def _first(groups: list[Any], spans: Callable[[Any, int], Spans], most: int) -> 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="take_spans", method="POST", path="/otlp/v1/traces", call=take, gives=None,
-        takes_file=True, gives_file=True, needs=("operator", "send spans"),
+        takes_file=True, gives_file=True, least="sender",
         kinds=(answering.PROTOBUF, answering.JSON), refuse=answering.refused,
         says="Send spans of an agent that runs elsewhere, as OTLP over HTTP (an "
         "ExportTraceServiceRequest, gzip allowed). It answers in the encoding of the request, "

@@ -41,7 +41,7 @@ class OutsideVerbs(Verbs):
         `spans` is walked in a thread, so it may decode as it goes. While one batch is written the
         next is read.
         """
-        access.needs(person, "operator", "send spans")
+        access.needs_to_send_spans(person)
         now, taken = self.clock.now(), TakenSpans()
         ready = await asyncio.to_thread(_ready, spans, now)
         while ready is not None:
