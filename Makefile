@@ -33,7 +33,7 @@ test-real-model: ## a real, tiny model answers on this machine (brings 200 MB of
 	@scripts/setup dev
 	@scripts/test-real-model
 
-test-otlp: ## agents of other frameworks send their spans here (brings 250 MB of packages)
+test-otlp: ## agents of other frameworks send their spans here (brings 130 MB of packages)
 	@scripts/setup dev
 	@scripts/test-otlp
 

@@ -9,7 +9,6 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterator
-from json.decoder import scanstring
 from typing import Any, NoReturn
 
 from studio.api.errors import Problem
@@ -221,10 +220,7 @@ def _members(text: str, at: int, take: dict[str, Callable[[int], int]]) -> int:
         return at + 1
     while True:
         _at(text, at, '"')
-        try:
-            name, at = scanstring(text, at + 1, True)
-        except ValueError as error:
-            raise _unreadable(str(error)) from None
+        name, at = _read(text, at)
         at = _expect(text, _blank(text, at), ":")
         known = take.get(name)
         at = _blank(text, known(at) if known is not None else _skip(text, at))

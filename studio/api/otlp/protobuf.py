@@ -6,6 +6,7 @@ anything of it is kept, and one broken span costs nothing but itself.
 
 import functools
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from studio.api.errors import Problem
@@ -62,16 +63,14 @@ def spans(data: bytes, group: Group, most: int) -> Iterator[Claim | Refusal]:
 
 
 class _Kinds:
-    """The generated classes, loaded with the first request."""
+    """The generated classes, loaded with the first request. They say no types."""
 
     def __init__(self) -> None:
-        from google.protobuf.message import DecodeError
-        from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
-        from opentelemetry.proto.resource.v1.resource_pb2 import Resource
-        from opentelemetry.proto.trace.v1.trace_pb2 import Span
-
-        self.span, self.resource, self.scope = Span, Resource, InstrumentationScope
-        self.broken = DecodeError
+        made = "opentelemetry.proto"
+        self.span: Any = import_module(f"{made}.trace.v1.trace_pb2").Span
+        self.resource: Any = import_module(f"{made}.resource.v1.resource_pb2").Resource
+        self.scope: Any = import_module(f"{made}.common.v1.common_pb2").InstrumentationScope
+        self.broken: type[Exception] = import_module("google.protobuf.message").DecodeError
 
 
 _kinds = functools.cache(_Kinds)
