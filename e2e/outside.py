@@ -28,7 +28,10 @@ def send(studio: Studio, *, trace: str = TRACE, more: int = 0) -> str:
     body = {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
     key = (studio.data / "cli.key").read_text().strip()
     answer = httpx.post(
-        f"{studio.url}/v1/otlp/v1/traces", json=body, headers={"Authorization": f"Bearer {key}"}
+        f"{studio.url}/v1/otlp/v1/traces",
+        json=body,
+        timeout=60,
+        headers={"Authorization": f"Bearer {key}"},
     )
     assert (answer.status_code, answer.json()) == (200, {})
     return trace

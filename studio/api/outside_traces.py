@@ -9,7 +9,7 @@ from studio.api import bodies as b
 from studio.api.endpoint import Ask, Endpoint
 from studio.api.errors import HEADERS
 from studio.api.otlp import writing
-from studio.core.reader import AskedOutside
+from studio.core.reader import AskedOutside, OutsideSpan
 
 
 async def index(ask: Ask[b.OutsideTracesQuery, b.NoBody]) -> a.OutsideTraces:
@@ -30,7 +30,7 @@ async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.OutsideTrace:
 async def spans(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
     """Its spans in full, streamed."""
     windows = ask.reader.outside_spans(ask.person, ask.part("id"))
-    first = await anext(windows, [])
+    first: list[OutsideSpan] = await anext(windows, [])
     return StreamingResponse(
         writing.document(first, windows), media_type="application/json", headers=HEADERS
     )

@@ -185,19 +185,19 @@ async def _looked(request: Request, it: OutsideTrace, span_id: str) -> Looked | 
     span = next((one for one in it.trace.spans if one.id == span_id), None)
     if span is None:
         return None
-    times = {"lasted": span.lasted(it.trace.now), "offset": span.start - it.trace.turn.opened}
+    lasted, offset = span.lasted(it.trace.now), span.start - it.trace.turn.opened
     if span.id == it.trace.root.id and span.what == "root":
-        return Looked(span=span, **times)
+        return Looked(span=span, lasted=lasted, offset=offset)
     full = await reader(request).outside_span(person(request), it.row.id, span.id)
     said = full.attributes
     return Looked(
-        span=span, full=full, given=_first(said, GIVEN), came=_first(said, CAME),
+        span=span, lasted=lasted, offset=offset, full=full, given=_first(said, GIVEN),
+        came=_first(said, CAME),
         attributes=_texts(said), resource=_texts(full.resource),
         events=tuple(
             (event["name"], int(event["time"]) // 1_000_000, _texts(event["attributes"]))
             for event in full.events
         ),
-        **times,
     )  # fmt: skip
 
 
