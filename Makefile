@@ -13,7 +13,7 @@ COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-h
 	--no-emit-index-url --custom-compile-command "make lock" $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-real-model test-phoenix lint format bench vendor lock clean
+.PHONY: help run test test-real-model test-phoenix test-otlp lint format bench vendor lock clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
@@ -36,6 +36,10 @@ test-real-model: ## a real, tiny model answers on this machine (brings 200 MB of
 test-phoenix: ## a real Phoenix takes our spans and shows the same tree (brings 850 MB of packages)
 	@scripts/setup dev
 	@scripts/test-phoenix
+
+test-otlp: ## agents of other frameworks send their spans here (brings 130 MB of packages)
+	@scripts/setup dev
+	@scripts/test-otlp
 
 lint: ## format, rules, types and templates, checked
 	@scripts/setup dev
@@ -63,6 +67,7 @@ lock: ## pin the dependencies of pyproject.toml anew (UPGRADE=--upgrade for newe
 	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) --group tools -o requirements/tools.txt
 	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) --no-deps tests/real_model/requirements.in -o tests/real_model/requirements.txt
 	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) tests/phoenix/requirements.in -o tests/phoenix/requirements.txt
+	PATH="$(CURDIR)/.uv/bin:$$PATH" $(COMPILE) tests/otlp/requirements.in -o tests/otlp/requirements.txt
 
 clean: ## remove what these commands made; the studio's data stays
 	rm -rf .venv .uv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist .coverage*

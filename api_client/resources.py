@@ -14,6 +14,7 @@ from api_client import (
     environments,
     keys,
     models,
+    outside_traces,
     plugins,
     policy,
     secrets,
@@ -179,6 +180,14 @@ class EnvironmentManifests(Resource):
     save = Verb(environment_manifests.save)
     remove = Verb(environment_manifests.remove)
     keep_file = Verb(environment_manifests.keep_file)
+
+
+class OutsideTraces(Resource):
+    """Traces of agents that run elsewhere."""
+
+    list = Items(outside_traces.index)
+    show = Verb(outside_traces.show)
+    spans = Verb(outside_traces.spans)
 
 
 class Usage(Resource):
@@ -355,6 +364,14 @@ class AsyncEnvironmentManifests(AsyncResource):
     save = AsyncVerb(environment_manifests.save)
     remove = AsyncVerb(environment_manifests.remove)
     keep_file = AsyncVerb(environment_manifests.keep_file)
+
+
+class AsyncOutsideTraces(AsyncResource):
+    """Traces of agents that run elsewhere."""
+
+    list = AsyncItems(outside_traces.index)
+    show = AsyncVerb(outside_traces.show)
+    spans = AsyncVerb(outside_traces.spans)
 
 
 class AsyncUsage(AsyncResource):

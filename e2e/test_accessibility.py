@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from e2e import outside
 from e2e.acts import (
     ASK,
     PRODUCTION,
@@ -183,13 +184,22 @@ def empty() -> Iterator[Studio]:
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
      "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
      "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in", "/environments",
-     "/environments/new", "/environments/manifests"],
+     "/environments/new", "/environments/manifests", "/traces/outside"],
 )  # fmt: skip
 def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
     page = sign_in(empty)
     page.goto(empty.url + path)
 
     is_accessible(page)
+
+
+def test_traces_from_outside(empty: Studio, sign_in: SignIn) -> None:
+    trace = outside.send(empty)
+    page = sign_in(empty)
+
+    for path in (f"/traces/{trace}", f"/traces/{trace}?span={3:016x}", "/traces/outside"):
+        page.goto(empty.url + path)
+        is_accessible(page)
 
 
 def test_the_sign_in_pages(empty: Studio, context: Open) -> None:

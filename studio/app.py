@@ -31,6 +31,7 @@ from studio.core.reader import Reader
 from studio.core.rules.access import Person, Role
 from studio.core.rules.errors import Unavailable
 from studio.core.rules.files import MIB, FileLimits
+from studio.core.rules.outside.claims import Limits as OutsideLimits
 from studio.core.runtime import Runtime
 from studio.core.sealing import KeyFile
 from studio.core.store import migrate as migrations
@@ -102,7 +103,8 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
             settings=settings, db=db, journal=journal, feed=feed, tokens=tokens, clock=clock,
             runtime=Runtime(
                 db=db, journal=journal, tokens=tokens, clock=clock, ages=_ages(settings),
-                seals=seals, limits=_limits(settings), data=settings.data,
+                seals=seals, limits=_limits(settings), outside=_outside(settings),
+                data=settings.data,
             ),
             reader=Reader(
                 db=db, journal=journal, feed=feed, clock=clock, data=settings.data, seals=seals,
@@ -308,7 +310,9 @@ async def _sweep(built: Parts) -> None:
     """Now and then take away what is of no use to anybody any more; twice does no harm."""
     while True:
         try:
-            await upkeep.sweep_all(built.db, built.clock.now(), _ages(built.settings))
+            await upkeep.sweep_all(
+                built.db, built.clock.now(), _ages(built.settings), _outside(built.settings)
+            )
         except Unavailable as error:
             log.warning("Nothing was swept: %s It is tried again in an hour.", error)
         except Exception:
@@ -324,6 +328,15 @@ def _ages(settings: Settings) -> Ages:
 def _limits(settings: Settings) -> FileLimits:
     """What a file may be."""
     return FileLimits(upload_bytes=settings.upload_mib * MIB, pdf_pages=settings.pdf_pages)
+
+
+def _outside(settings: Settings) -> OutsideLimits:
+    """How much is taken and kept of traces from outside."""
+    return OutsideLimits(
+        request_bytes=settings.outside_mib * MIB, request_spans=settings.outside_request_spans,
+        trace_spans=settings.outside_spans, days=settings.outside_days,
+        traces=settings.outside_traces,
+    )  # fmt: skip
 
 
 async def _until_signalled() -> None:

@@ -232,6 +232,21 @@ class Settings:
     pdf_pages: int = _setting(
         "PDF_PAGES", "100", "1-10000", _whole(1, 10_000),
         "How many pages a PDF may have that is given to a model.")
+    outside_days: int = _setting(
+        "OUTSIDE_DAYS", "30", "1-3650", _whole(1, 3_650),
+        "How many days a trace from outside is kept after its last span came.")
+    outside_traces: int = _setting(
+        "OUTSIDE_TRACES", "100000", "1-10000000", _whole(1, 10_000_000),
+        "How many traces from outside are kept; beyond, those longest without a new span go.")
+    outside_spans: int = _setting(
+        "OUTSIDE_SPANS", "50000", "1-50000", _whole(1, 50_000),
+        "How many spans are kept of one trace from outside.")
+    outside_request_spans: int = _setting(
+        "OUTSIDE_REQUEST_SPANS", "20000", "1-1000000", _whole(1, 1_000_000),
+        "How many spans are taken of one OTLP request; the rest of it is refused.")
+    outside_mib: int = _setting(
+        "OUTSIDE_MIB", "32", "1-250", _whole(1, 250),
+        "How many MiB one OTLP request may have, as it is sent and unpacked.")
     api_key: str = _setting(
         "API_KEY", "", "application key", _text,
         "The application key that the commands use; unset, they use {data}/cli.key.", secret=True)

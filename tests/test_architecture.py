@@ -62,9 +62,13 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
         "studio.core.questions", "studio.core.disks",
     },
+    "studio.core.outside_questions": {
+        "studio.core.rules", "studio.core.projections", "studio.core.questions",
+    },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
         "studio.core.questions", "studio.core.disk_questions", "studio.core.artifact_questions",
+        "studio.core.outside_questions",
     },
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {

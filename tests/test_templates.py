@@ -15,7 +15,7 @@ from studio.web import static
 from studio.web.render import templates
 from tests.core.packages import zips
 from tests.core.rules.test_pictures import png
-from tests.web import disk_cases, html
+from tests.web import disk_cases, html, outside_cases
 from tests.web import environments as env
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
 
@@ -154,6 +154,7 @@ async def everything(studio: Studio) -> None:
     await story.hold(curious, question, kind="question", prompt="Whom?", schema=schema)
     await with_files(studio)
     await with_environments(studio)
+    await outside_cases.one_trace(studio)
     await studio.runtime.make_key(ADA, "exporter", "viewer")
     manifest = (await studio.reader.agent(ADA, "helper")).manifest
     await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})

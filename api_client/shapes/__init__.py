@@ -77,6 +77,7 @@ from api_client.shapes.environments import (
 )
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
 from api_client.shapes.models import DefaultModel, Models, Probe, SavedProvider
+from api_client.shapes.outside import OutsideTrace
 from api_client.shapes.plugins import (
     Plugin,
     PluginCalls,
@@ -183,6 +184,7 @@ __all__ = [
     "Operation",
     "OperationAsked",
     "Operations",
+    "OutsideTrace",
     "Plan",
     "Plans",
     "Plugin",

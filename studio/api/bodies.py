@@ -255,6 +255,17 @@ class UsageQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideTracesQuery:
+    """Which traces from outside."""
+
+    service: Short = ""
+    agent: Short = ""
+    state: Literal["", "completed", "failed", "incomplete"] = ""
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyQuery:
     """Which version of the policy."""
 
@@ -346,4 +357,4 @@ class NewKey:
     """An application key to make."""
 
     name: Annotated[str, Text(low=1, high=60)]
-    role: Literal["viewer", "operator", "admin"] = "operator"
+    role: Literal["sender", "viewer", "operator", "admin"] = "operator"

@@ -19,7 +19,7 @@ from studio.api.errors import Problem, json_response
 from studio.core.reader import Reader
 from studio.core.rules import access, trace_context
 from studio.core.rules.access import Person, Role
-from studio.core.rules.errors import Invalid, NotFound
+from studio.core.rules.errors import Invalid, NotFound, StudioError
 from studio.core.rules.events import Caller
 from studio.core.runtime import Runtime
 
@@ -100,9 +100,11 @@ class Endpoint(Generic[Q, B]):
     `free_body` hands over any JSON object, `raw` the bytes of a body of that kind. `keyed`
     endpoints remember an Idempotency-Key, `traced` ones are told of the caller's trace; `match`
     says what If-Match must carry, and `match_required` makes its absence a 428. `tagged` answers
-    carry an ETag. `needs` is a role and what it is for, asked for before a large body is read; the
-    verb asks again. One that `takes_file` reads the body itself, one that `gives_file` answers with
-    bytes. `gives` is the shape of the answer, None for none; `links` say what follows.
+    carry an ETag. `least` is the role without which nothing is answered, `needs` one and what it is
+    for, asked for before a large body is read; the verb asks again. One that `takes_file` reads the
+    body itself (`kinds` are what it may be), one that `gives_file` answers with bytes. `refuse`
+    writes refusals where a protocol says how. `gives` is the shape of the answer, None for none;
+    `links` say what follows.
     """
 
     name: str
@@ -123,9 +125,12 @@ class Endpoint(Generic[Q, B]):
     match_required: bool = False
     tagged: bool = False
     streams: bool = False
+    least: Role = "viewer"
     needs: tuple[Role, str] | None = None
     takes_file: bool = False
     gives_file: bool = False
+    kinds: tuple[str, ...] = ()
+    refuse: Callable[[Request, StudioError], Response] | None = None
     errors: tuple[int, ...] = ()
     links: tuple[Link, ...] = ()
 
@@ -135,6 +140,7 @@ async def carry(endpoint: Endpoint[Any, Any], parts: Parts, request: Request) ->
     auth.refuse_key_in_url(request)
     person = await auth.person_of(request, parts.runtime)
     parts.gate.pass_one(person)
+    access.needs(person, endpoint.least, "ask this")
     if not endpoint.gives_file:
         _check_accepts(request, endpoint)
     if endpoint.needs:

@@ -36,6 +36,7 @@ WHY = {
     503: "The store cannot answer now; try again as Retry-After says.",
 }
 FILE_KIND = "application/octet-stream"
+BYTES = {"type": "string", "format": "binary"}
 ALWAYS = (400, 401, 403, 406, 421, 422, 429, 503)
 WITH_BODY = (408, 411, 413, 415)
 
@@ -79,10 +80,11 @@ def _operation(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
             "required": endpoint.body_required, "content": {JSON_KIND: {"schema": schema}},
         }  # fmt: skip
     if endpoint.takes_file:
-        found["requestBody"] = {
-            "required": True,
-            "content": {FILE_KIND: {"schema": {"type": "string", "format": "binary"}}},
-        }  # fmt: skip
+        kinds = endpoint.kinds or (FILE_KIND,)
+        content = {
+            kind: {"schema": {"type": "object"} if kind == JSON_KIND else BYTES} for kind in kinds
+        }
+        found["requestBody"] = {"required": True, "content": content}
     return found
 
 
@@ -157,6 +159,8 @@ def _responses(endpoint: Endpoint[Any, Any], parts: dict[str, Any]) -> dict[str,
             found[str(status)] = _success(endpoint, parts)
         else:
             found[str(status)] = error_response(status)
+            if endpoint.refuse is not None:  # the protocol says how refusals look
+                found[str(status)] = {"description": WHY[status]}
     return dict(sorted(found.items()))
 
 

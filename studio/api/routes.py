@@ -28,6 +28,7 @@ from studio.api import (
     keys,
     models,
     openapi,
+    outside_traces,
     plugins,
     policy,
     secrets,
@@ -37,6 +38,7 @@ from studio.api import (
 )
 from studio.api.auth import Gate, Rates
 from studio.api.endpoint import Endpoint, Parts
+from studio.api.otlp import taking
 from studio.core import manifests
 from studio.core.reader import Reader
 from studio.core.rules.errors import StudioError
@@ -60,6 +62,8 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *environments.ENDPOINTS,
     *disks.ENDPOINTS,
     *collector.ENDPOINTS,
+    *taking.ENDPOINTS,
+    *outside_traces.ENDPOINTS,
 )
 OPEN_TO_ANY_HOST = ("/health", "/ready")  # a load balancer asks by address
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -124,7 +128,13 @@ def _schema(name: str, schema: dict[str, Any]) -> Route:
 def _handle(methods: dict[str, Endpoint[Any, Any]], parts: Parts) -> Handle:
     async def handle(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
-        return await endpoint.carry(methods[method], parts, request)
+        one = methods[method]
+        try:
+            return await endpoint.carry(one, parts, request)
+        except StudioError as error:
+            if one.refuse is None:
+                raise
+            return one.refuse(request, error)
 
     return handle
 

@@ -51,6 +51,7 @@ GROUPS = {
     "models": "save providers of models, and try them",
     "environments": "save manifests; make, fork and delete environments",
     "disks": "keep, list, compare, restore and take away versions of disks",
+    "outside": "read traces of agents that run elsewhere",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

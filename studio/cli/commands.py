@@ -10,6 +10,7 @@ from studio.cli import (
     environments,
     keys,
     models,
+    outside,
     plugins,
     secrets,
     server,
@@ -35,4 +36,5 @@ COMMANDS: tuple[Command, ...] = (
     *environments.COMMANDS,
     *disks.COMMANDS,
     *traces.COMMANDS,
+    *outside.COMMANDS,
 )

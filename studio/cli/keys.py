@@ -49,7 +49,8 @@ COMMANDS: tuple[Command, ...] = (
         example="studio keys make deploy-bot --role operator", run=make,
         arguments=(
             argument("name", metavar="NAME", help="what it is for"),
-            argument("--role", choices=("viewer", "operator", "admin"), default="operator",
+            argument("--role", choices=("sender", "viewer", "operator", "admin"),
+                     default="operator",
                      help="what it may do (default: operator)"),
         ),
     ),

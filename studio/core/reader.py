@@ -21,6 +21,7 @@ from studio.core.artifact_questions import (
     LinkRow,
 )
 from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder
+from studio.core.outside_questions import OutsideQuestions
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -66,6 +67,13 @@ from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
 from studio.core.projections.operations import OperationRow
+from studio.core.projections.outside import (
+    AskedOutside,
+    OutsideRow,
+    OutsideSpan,
+    OutsideTrace,
+    RefusalRow,
+)
 from studio.core.projections.pages import Page, Patience
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
@@ -104,6 +112,7 @@ __all__ = [
     "ArtifactFolder",
     "ArtifactRow",
     "ArtifactView",
+    "AskedOutside",
     "AskedTurns",
     "Backfill",
     "CallRow",
@@ -129,6 +138,9 @@ __all__ = [
     "ModelChoice",
     "ModelsView",
     "OperationRow",
+    "OutsideRow",
+    "OutsideSpan",
+    "OutsideTrace",
     "Page",
     "Pending",
     "PluginRow",
@@ -137,6 +149,7 @@ __all__ = [
     "ProbeView",
     "ProviderView",
     "Reader",
+    "RefusalRow",
     "RuleRow",
     "SecretRow",
     "ServerPreview",
@@ -173,7 +186,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(ArtifactQuestions):
+class Reader(ArtifactQuestions, OutsideQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------

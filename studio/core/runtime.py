@@ -14,6 +14,7 @@ from studio.core.verbs.environments import (
 from studio.core.verbs.exports import ExportVerbs
 from studio.core.verbs.links import LONGEST_MINUTES, LinkVerbs, MadeLink
 from studio.core.verbs.models import ModelVerbs
+from studio.core.verbs.outside import OutsideVerbs, TakenSpans
 from studio.core.verbs.people import PeopleVerbs
 from studio.core.verbs.plugins import PluginPlan, PluginVerbs, SkillSaved
 from studio.core.verbs.policy import PolicyVerbs, Saved
@@ -40,6 +41,7 @@ __all__ = [
     "SkillSaved",
     "Started",
     "Stopped",
+    "TakenSpans",
     "Upload",
     "Wanted",
 ]
@@ -47,6 +49,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs, ExportVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs, ExportVerbs, OutsideVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

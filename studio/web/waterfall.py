@@ -125,7 +125,7 @@ def _idle(trace: Trace, start: int, end: int) -> list[tuple[int, int]]:
     work = sorted(
         (span.start, trace.now if span.end is None else span.end)
         for span in trace.spans
-        if span.kind in ("model", "tool")
+        if span.kind in ("model", "tool", "other")
     )
     found, at = list[tuple[int, int]](), start
     for a, b in work:

@@ -14,7 +14,13 @@ from tests.api.conftest import Studio
 DOCUMENT = openapi.document(routes.ENDPOINTS)
 SCHEMAS = DOCUMENT["components"]["schemas"]
 PROMISED = {"Call": "CallRow"}  # a Call of the client is a request
-INSIDE = {"Sessions", "Approvals", "Fault", "Error"}  # pages and errors have types of their own
+INSIDE = {
+    "Sessions",
+    "Approvals",
+    "OutsideTraces",
+    "Fault",
+    "Error",
+}  # pages and errors have types of their own
 
 
 def test_every_endpoint_is_described():

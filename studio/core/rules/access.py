@@ -1,12 +1,15 @@
-"""Who may see and who may do. Roles: viewer reads, operator decides and sends, admin also rules."""
+"""Who may see and who may do. Roles: viewer reads, operator decides and sends, admin also rules.
+
+A sender is a program elsewhere: it sends spans of its traces, and sees and does nothing else.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from studio.core.rules.errors import Denied
 
-Role = Literal["viewer", "operator", "admin"]
-RANK: dict[str, int] = {"viewer": 0, "operator": 1, "admin": 2}
+Role = Literal["sender", "viewer", "operator", "admin"]
+RANK: dict[str, int] = {"sender": -1, "viewer": 0, "operator": 1, "admin": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,12 @@ def needs(person: Person, role: Role, what: str) -> None:
             code=f"denied.{role}_only",
             details={"role": person.role, "needs": role},
         )
+
+
+def needs_to_send_spans(person: Person) -> None:
+    """Raise Denied unless the person may send spans: a sender, or one who may also act."""
+    if person.role != "sender":
+        needs(person, "operator", "send spans")
 
 
 def may_see(person: Person, *, owner: str, private: bool) -> bool:

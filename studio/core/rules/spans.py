@@ -13,7 +13,7 @@ from typing import Literal
 
 from studio.core.rules.events import Caller
 
-Kind = Literal["agent", "model", "tool", "wait"]
+Kind = Literal["agent", "model", "tool", "wait", "other"]
 State = Literal[
     "running", "succeeded", "failed", "denied", "cancelled", "uncertain", "waiting", "expired",
 ]  # fmt: skip

@@ -7,6 +7,8 @@ default_models probes environment_manifests environments environment_labels disk
 operations checkpoints`), and what is bookkeeping of its own (`positions wakes workers receipts
 uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses
 artifact_link_uses collector backfills`).
+Beside them stands what others claim (`outside_traces outside_spans outside_payloads
+outside_refusals`): traces of agents elsewhere, kept for a time.
 """
 
 import sqlalchemy as sa
@@ -847,3 +849,78 @@ backfills = sa.Table(  # past turns that somebody asked to be exported again
     sa.Index("backfills_open", "asked", sqlite_where=sa.text("ended IS NULL"),
              postgresql_where=sa.text("ended IS NULL")),
 )  # fmt: skip
+# What others claim ----------------------------------------------------------------------------
+# Times of spans are nanoseconds of the sender's clock; `taken` and `changed` are ms of ours.
+
+outside_traces = sa.Table(
+    "outside_traces",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("name"),  # of the root, or of the first span that came
+    _text("agent"),
+    _text("service"),
+    _text("talk"),  # what the sender calls the conversation
+    _text("sent_by"),  # the first sender
+    _text("state"),  # completed, failed, or incomplete while no ended root came
+    sa.Column("rooted", sa.SmallInteger, nullable=False, server_default="0"),
+    _time("began", nullable=False),
+    _time("ended", nullable=False),
+    _time("taken", nullable=False),
+    _time("changed", nullable=False),  # 0 while it is swept
+    _count("spans"),
+    _count("models"),
+    _count("tools"),
+    _count("errors"),
+    _count("input_tokens"),
+    _count("output_tokens"),
+    sa.Column("cost", sa.Float, nullable=False, server_default="0"),
+    _count("unpriced"),  # model calls that told no cost
+    sa.Index("outside_traces_taken", "taken", "id"),
+    sa.Index("outside_traces_changed", "changed", "id"),
+)
+
+outside_spans = sa.Table(  # thin, and together by trace, so that many are read at once
+    "outside_spans",
+    metadata,
+    sa.Column("trace_id", sa.Text, primary_key=True),
+    sa.Column("span_id", sa.Text, primary_key=True),
+    _text("parent_id"),
+    _text("name"),
+    _text("kind"),
+    _text("what"),
+    _text("convention"),  # GenAI, OpenInference, or "" when none was recognised
+    _text("state"),
+    _time("began", nullable=False),
+    _time("ended"),
+    _maybe("server"),
+    _text("agent"),
+    _text("service"),
+    _text("scope"),
+    _text("code"),
+    _text("words"),
+    sa.Column("input_tokens", sa.BigInteger),
+    sa.Column("output_tokens", sa.BigInteger),
+    sa.Column("cached_tokens", sa.BigInteger),
+    sa.Column("reasoning_tokens", sa.BigInteger),
+    sa.Column("cost", sa.Float),
+    _text("sent_by"),
+    sqlite_with_rowid=False,
+)
+
+outside_payloads = sa.Table(  # what one span says in full, read one at a time
+    "outside_payloads",
+    metadata,
+    sa.Column("trace_id", sa.Text, primary_key=True),
+    sa.Column("span_id", sa.Text, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, zstd when it is long
+)
+
+outside_refusals = sa.Table(  # spans that were not kept, by sender and reason
+    "outside_refusals",
+    metadata,
+    sa.Column("sent_by", sa.Text, primary_key=True),
+    sa.Column("code", sa.Text, primary_key=True),
+    _count("count"),
+    _text("example"),
+    _time("time", nullable=False),
+)

@@ -2,7 +2,8 @@
 
 import sqlalchemy as sa
 
-from studio.core.store import files, people, probes, raw, uploads
+from studio.core.rules.outside.claims import Limits
+from studio.core.store import files, outside, people, probes, raw, uploads
 from studio.core.store.db import Db
 
 DAY = 86_400_000
@@ -35,9 +36,16 @@ def sweep(conn: sa.Connection, now: int, ages: people.Ages) -> int:
     return gone + sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)
 
 
-async def sweep_all(db: Db, now: int, ages: people.Ages = people.Ages()) -> None:  # noqa: B008 - frozen
+async def sweep_all(
+    db: Db,
+    now: int,
+    ages: people.Ages = people.Ages(),  # noqa: B008 - frozen
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> None:
     """Take away everything that is too old, a batch a transaction."""
     while await db.touch(lambda conn: sweep(conn, now, ages)):
+        pass
+    while await db.touch(lambda conn: outside.sweep(conn, now, limits)):
         pass
     # in the one line of all writes, so that nobody refers to a file while it goes
     while await db.record(lambda conn: files.sweep(conn, now - UPLOADS)):

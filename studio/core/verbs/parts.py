@@ -10,6 +10,7 @@ from studio.core.rules import access
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, NotFound, TooLarge
 from studio.core.rules.files import FileLimits
+from studio.core.rules.outside.claims import Limits
 from studio.core.rules.session import Session
 from studio.core.sealing import KeyFile
 from studio.core.store.db import Db
@@ -29,10 +30,12 @@ class Verbs:
 
     def __init__(
         self, *, db: Db, journal: Journal, tokens: Tokens, clock: Clock, ages: Ages | None = None,
-        seals: KeyFile | None = None, limits: FileLimits | None = None, data: Path | None = None,
+        seals: KeyFile | None = None, limits: FileLimits | None = None,
+        outside: Limits | None = None, data: Path | None = None,
     ) -> None:  # fmt: skip
         self.db, self.journal, self.tokens, self.clock = db, journal, tokens, clock
         self.ages, self.seals, self.limits = ages or Ages(), seals, limits or FileLimits()
+        self.outside = outside or Limits()
         self.talks = Talks(journal)
         self._data = data
 

@@ -29,7 +29,7 @@ class PeopleVerbs(Verbs):
         if not name or len(name) > 80:
             raise Invalid("Give the key a name.", fields={"name": "1 to 80 characters."})
         if role not in access.RANK:
-            raise Invalid("No such role.", fields={"role": "viewer, operator or admin."})
+            raise Invalid("No such role.", fields={"role": "sender, viewer, operator or admin."})
         plain, key_id = keys.make(), self.clock.new_id("key")
         made = e.KeyMade(key_id=key_id, name=name, role=role, hash=hashed(plain), by=person.id)
 
@@ -101,7 +101,7 @@ class PeopleVerbs(Verbs):
         """Who a cookie's secret stands for now, or None."""
         now = self.clock.now()
         row = await self.db.read(lambda conn: people.find(conn, hashed(secret), now, self.ages))
-        if row is None or row.role not in access.RANK:
+        if row is None or access.RANK.get(row.role, -1) < 0:
             return None
         if now - row.seen > SEEN_MILLISECONDS:
             with suppress(Unavailable):

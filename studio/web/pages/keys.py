@@ -13,7 +13,7 @@ from studio.web import errors
 from studio.web.render import Frame, frame, page
 from studio.web.visit import onward, person, reader, runtime, text, typed
 
-ROLES = ("viewer", "operator", "admin")
+ROLES = ("sender", "viewer", "operator", "admin")
 
 
 @dataclass(frozen=True, kw_only=True)

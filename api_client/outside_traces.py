@@ -1,0 +1,26 @@
+"""Calls about traces of agents that run elsewhere."""
+
+from api_client.call import Call, Listing, get, part
+from api_client.shapes import OutsideTrace, Trace
+
+
+def index(
+    *, service: str = "", agent: str = "", state: str = "", limit: int | None = None
+) -> Listing[OutsideTrace]:
+    """Traces from outside, the one whose first span came last first."""
+    filters = {"service": service or None, "agent": agent or None, "state": state or None}
+    return Listing(first=get("/v1/outside-traces", **filters, limit=limit))
+
+
+def show(trace_id: str) -> Call[OutsideTrace]:
+    """One trace from outside, without its spans."""
+    return get(_path(trace_id))
+
+
+def spans(trace_id: str) -> Call[Trace]:
+    """Its spans in full, in OTLP's JSON."""
+    return get(f"{_path(trace_id)}/spans")
+
+
+def _path(trace_id: str) -> str:
+    return f"/v1/outside-traces/{part(trace_id)}"

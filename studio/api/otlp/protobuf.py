@@ -1,0 +1,221 @@
+"""OTLP's protobuf, read span by span: the frame by hand, each span by the generated classes.
+
+So a request of any size is never one tree of objects, a body that was cut off is told before
+anything of it is kept, and one broken span costs nothing but itself.
+"""
+
+import functools
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from studio.api.errors import Problem
+from studio.core.rules.outside.claims import Claim, Refusal, plain
+from studio.core.rules.outside.cutting import (
+    ATTRIBUTES,
+    EVENTS,
+    ITEMS,
+    KEY_CHARACTERS,
+    LEVELS,
+    LINKS,
+    Cutter,
+)
+
+Piece = tuple[int, int]  # where it begins and ends in the body
+Group = tuple[tuple[Piece, ...], tuple[Piece, ...], list[Piece]]  # resource, scope, spans
+OF_BROKEN = "of a resource or scope that cannot be decoded"
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+def groups(data: bytes) -> list[Group]:
+    """The frame of an ExportTraceServiceRequest: where its spans are. Blocks."""
+    found: list[Group] = []
+    for number, *place in _fields(data, 0, len(data)):
+        if number != 1:
+            continue
+        parts = list(_fields(data, *place))
+        resource = _all(parts, 1)
+        for number_inside, *inside in parts:
+            if number_inside == 2:
+                scope = list(_fields(data, *inside))
+                found.append((resource, _all(scope, 1), [*_all(scope, 2)]))
+    return found
+
+
+def spans(data: bytes, group: Group, most: int) -> Iterator[Claim | Refusal]:
+    """The spans of a group, at most `most` of them."""
+    kinds = _kinds()
+    resource, scope, pieces = group
+    try:
+        about, service = _resource(kinds, data, resource)
+        name = _scope(kinds, data, scope)
+    except kinds.broken:
+        yield Refusal("unreadable", OF_BROKEN, min(len(pieces), most))
+        return
+    for number, (start, end) in enumerate(pieces[:most], 1):
+        span = kinds.span()
+        try:
+            span.ParseFromString(data[start:end])
+        except kinds.broken:
+            yield Refusal("unreadable", f"span {number} of “{name or service}”")
+            continue
+        yield _claim(span, about, service, name)
+
+
+class _Kinds:
+    """The generated classes, loaded with the first request. They say no types."""
+
+    def __init__(self) -> None:
+        made = "opentelemetry.proto"
+        self.span: Any = import_module(f"{made}.trace.v1.trace_pb2").Span
+        self.resource: Any = import_module(f"{made}.resource.v1.resource_pb2").Resource
+        self.scope: Any = import_module(f"{made}.common.v1.common_pb2").InstrumentationScope
+        self.broken: type[Exception] = import_module("google.protobuf.message").DecodeError
+
+
+_kinds = functools.cache(_Kinds)
+
+
+def _resource(kinds: _Kinds, data: bytes, pieces: tuple[Piece, ...]) -> tuple[dict[str, Any], str]:
+    found = kinds.resource()
+    for start, end in pieces:
+        found.MergeFromString(data[start:end])
+    said = _attributes(found.attributes, Cutter())
+    return said, plain(str(said.get("service.name", "")), 200)
+
+
+def _scope(kinds: _Kinds, data: bytes, pieces: tuple[Piece, ...]) -> str:
+    found = kinds.scope()
+    for start, end in pieces:
+        found.MergeFromString(data[start:end])
+    return plain(f"{found.name} {found.version}".strip(), 200)
+
+
+def _claim(span: Any, resource: dict[str, Any], service: str, scope: str) -> Claim:
+    cutter = Cutter()
+    attributes = _attributes(span.attributes, cutter)
+    events = [
+        {
+            "name": plain(event.name), "time": str(event.time_unix_nano),
+            "attributes": _attributes(event.attributes, cutter, f"{event.name[:100]} "),
+        }
+        for event in span.events[:EVENTS]
+    ]  # fmt: skip
+    links = [
+        {
+            "trace_id": link.trace_id[:16].hex(), "span_id": link.span_id[:8].hex(),
+            "attributes": _attributes(link.attributes, cutter, "link "),
+        }
+        for link in span.links[:LINKS]
+    ]  # fmt: skip
+    cutter.drop(max(len(span.events) - EVENTS, 0) + max(len(span.links) - LINKS, 0))
+    status = span.status
+    return Claim(
+        trace_id=span.trace_id[:17].hex(), span_id=span.span_id[:9].hex(),
+        parent_id=_parent(span.parent_span_id), name=plain(span.name) or "unnamed",
+        start=span.start_time_unix_nano, end=span.end_time_unix_nano, is_error=status.code == 2,
+        message=status.message, attributes=attributes, service=service, scope=scope,
+        resource=resource, events=events, links=links, cut=cutter.cut,
+        dropped=cutter.dropped + span.dropped_attributes_count + span.dropped_events_count,
+    )  # fmt: skip
+
+
+def _parent(data: bytes) -> str:
+    """The parent's id; zeros are as good as none."""
+    return data[:9].hex() if any(data) else ""
+
+
+def _attributes(pairs: Any, cutter: Cutter, place: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pair in pairs[:ATTRIBUTES]:
+        key = pair.key[:KEY_CHARACTERS]
+        found[key] = _value(pair.value, cutter, place + key, 0)
+    if len(pairs) > ATTRIBUTES:
+        cutter.drop(len(pairs) - ATTRIBUTES)
+    return found
+
+
+def _value(value: Any, cutter: Cutter, key: str, level: int) -> Any:
+    kind = value.WhichOneof("value")
+    if kind == "string_value":
+        return cutter.text(key, value.string_value)
+    elif kind in ("int_value", "bool_value"):
+        return getattr(value, kind)
+    elif kind == "double_value":
+        return finite(value.double_value)
+    elif kind == "bytes_value":
+        return cutter.data(key, value.bytes_value)
+    elif kind is None or level >= LEVELS:
+        return None
+    elif kind == "array_value":
+        items = value.array_value.values
+        cutter.drop(max(len(items) - ITEMS, 0))
+        return [_value(item, cutter, key, level + 1) for item in items[:ITEMS]]
+    elif kind == "kvlist_value":
+        pairs = value.kvlist_value.values
+        cutter.drop(max(len(pairs) - ITEMS, 0))
+        return {
+            pair.key[:KEY_CHARACTERS]: _value(pair.value, cutter, key, level + 1)
+            for pair in pairs[:ITEMS]
+        }
+    return None
+
+
+def finite(number: float) -> float | str:
+    """A number as JSON can hold it."""
+    return number if number - number == 0 else str(number)
+
+
+# The frame ----------------------------------------------------------------------------------------
+
+
+def _all(parts: list[tuple[int, int, int]], wanted: int) -> tuple[Piece, ...]:
+    return tuple((start, end) for number, start, end in parts if number == wanted)
+
+
+def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The length-delimited fields between two places: number, where it begins and ends."""
+    while at < end:
+        key, at = _varint(data, at, end)
+        number, wire = key >> 3, key & 7
+        if number == 0:
+            raise _unreadable("a field has no number")
+        if wire == BYTES:
+            length, at = _varint(data, at, end)
+            if length > end - at:
+                raise _cut()
+            yield number, at, at + length
+            at += length
+        elif wire == VARINT:
+            _, at = _varint(data, at, end)
+        elif wire in (FIXED64, FIXED32):
+            at += 8 if wire == FIXED64 else 4
+            if at > end:
+                raise _cut()
+        else:
+            raise _unreadable(f"a field is of wire type {wire}")
+
+
+def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    found = shift = 0
+    while at < end:
+        byte = data[at]
+        at += 1
+        found |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return found, at
+        shift += 7
+        if shift > 63:
+            raise _unreadable("a number has more than 10 bytes")
+    raise _cut()
+
+
+def _cut() -> Problem:
+    return _unreadable("it ends in the middle of a field, as if it were cut off")
+
+
+def _unreadable(why: str) -> Problem:
+    return Problem(
+        400, "otlp.unreadable",
+        f"The body is no ExportTraceServiceRequest of OTLP: {why}. Nothing of it was kept.",
+    )  # fmt: skip

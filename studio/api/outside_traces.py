@@ -1,0 +1,54 @@
+"""Traces from outside, read: list them, read one, take one away as OTLP's JSON."""
+
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from studio.api import answers as a
+from studio.api import bodies as b
+from studio.api.endpoint import Ask, Endpoint
+from studio.api.errors import HEADERS
+from studio.api.otlp import writing
+from studio.core.reader import AskedOutside, OutsideSpan
+
+
+async def index(ask: Ask[b.OutsideTracesQuery, b.NoBody]) -> a.OutsideTraces:
+    """A page of traces from outside."""
+    query = ask.query
+    asked = AskedOutside(service=query.service, agent=query.agent, state=query.state)
+    page = await ask.reader.outside_traces(
+        ask.person, asked, limit=query.limit, cursor=query.cursor
+    )
+    return a.OutsideTraces(items=a.take_all(a.OutsideTrace, page.items), next=page.next)
+
+
+async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.OutsideTrace:
+    """One trace from outside, without its spans."""
+    return a.take(a.OutsideTrace, await ask.reader.outside_head(ask.person, ask.part("id")))
+
+
+async def spans(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
+    """Its spans in full, streamed."""
+    windows = ask.reader.outside_spans(ask.person, ask.part("id"))
+    first: list[OutsideSpan] = await anext(windows, [])
+    return StreamingResponse(
+        writing.document(first, windows), media_type="application/json", headers=HEADERS
+    )
+
+
+ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
+    Endpoint(
+        name="list_outside_traces", method="GET", path="/outside-traces", call=index,
+        gives=a.OutsideTraces, query=b.OutsideTracesQuery,
+        says="List traces of agents that run elsewhere, as their senders claim them.",
+    ),
+    Endpoint(
+        name="show_outside_trace", method="GET", path="/outside-traces/{id}", call=show,
+        gives=a.OutsideTrace, says="Read a trace from outside, without its spans.",
+    ),
+    Endpoint(
+        name="show_outside_spans", method="GET", path="/outside-traces/{id}/spans", call=spans,
+        gives=a.Trace,
+        says="Read every span of a trace from outside in full, as OTLP's JSON, streamed.",
+    ),
+)  # fmt: skip

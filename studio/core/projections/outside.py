@@ -1,0 +1,263 @@
+"""Traces from outside, as pages and programs see them. What they say is claimed by their senders.
+
+The list is ordered by when the first span came, which never changes. Everybody who signs in may see
+them: they are nobody's session.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from studio.core.projections import pages
+from studio.core.projections.pages import Page
+from studio.core.rules.errors import NotFound
+from studio.core.rules.outside import arranging
+from studio.core.rules.outside.arranging import Outside, Place
+from studio.core.rules.outside.claims import REASONS
+from studio.core.rules.spans import Span, Trace
+from studio.core.store import outside, tables
+
+STATES = ("completed", "failed", "incomplete")
+MOST_SPANS = 50_000
+EXPORTED = 200  # spans read at once for an export
+NAMES = 100  # services, and agents, that a list offers
+MS = 1_000_000  # ns
+
+o, s, p = tables.outside_traces.c, tables.outside_spans.c, tables.outside_payloads.c
+r = tables.outside_refusals.c
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedOutside:
+    """The filter of the list: "" and None filter nothing. `since` is ms of our clock."""
+
+    service: str = ""
+    agent: str = ""
+    state: str = ""
+    since: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutsideRow:
+    """A trace in the list. `began` and `ended` are ms of the sender's clock, `taken` and `changed`
+    of ours; `cost` is US dollars, and known when every model call said it."""
+
+    id: str
+    name: str
+    agent: str
+    service: str
+    talk: str
+    sent_by: str
+    state: str
+    began: int
+    ended: int
+    taken: int
+    changed: int
+    spans: int
+    models: int
+    tools: int
+    errors: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    cost_known: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutsideTrace:
+    """One trace: its row and its spans as a tree. `conventions` counts spans by how they were
+    recognised ("" when by none), `scopes` by what made them."""
+
+    row: OutsideRow
+    trace: Trace
+    conventions: Mapping[str, int] = field(default_factory=dict)
+    scopes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutsideSpan:
+    """What one span says in full. Times are ns of the sender's clock."""
+
+    trace_id: str
+    id: str
+    parent: str
+    name: str
+    service: str
+    scope: str
+    convention: str
+    sent_by: str
+    is_error: bool
+    words: str
+    began: int
+    ended: int | None
+    attributes: dict[str, Any]
+    resource: dict[str, Any]
+    events: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    cut: dict[str, dict[str, Any]]
+    dropped: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefusalRow:
+    """Spans of a sender that were not kept, by reason, with the last one that was named."""
+
+    sent_by: str
+    code: str
+    reason: str
+    count: int
+    example: str
+    time: int
+
+
+def page(
+    conn: sa.Connection, asked: AskedOutside, *, limit: int, cursor: str | None
+) -> Page[OutsideRow]:
+    """One page, the newest first: one statement."""
+    pages.one_of("state", asked.state, STATES)
+    bound = pages.filter_digest(list="outside_traces", **vars(asked))
+    place = pages.place(cursor, bound, int, str)
+    query = sa.select(*_columns()).where(*_chosen(asked))
+    if place is not None:
+        query = query.where(sa.tuple_(o.taken, o.id) < sa.tuple_(*map(sa.literal, place)))
+    query = query.order_by(o.taken.desc(), o.id.desc()).limit(pages.size(limit) + 1)
+    found = [_row(row) for row in conn.execute(query).mappings()]
+    items = tuple(found[:limit])
+    if len(found) > limit:
+        return Page(items=items, next=pages.cursor(bound, (items[-1].taken, items[-1].id)))
+    return Page(items=items)
+
+
+def names(conn: sa.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Services and agents that there are, by name."""
+    found = []
+    for column in (o.service, o.agent):
+        query = sa.select(column).where(column != "", o.changed > 0).distinct().order_by(column)
+        found.append(tuple(conn.execute(query.limit(NAMES)).scalars()))
+    return found[0], found[1]
+
+
+def refusals(conn: sa.Connection) -> list[RefusalRow]:
+    """What was refused lately, the newest first."""
+    query = sa.select(r.sent_by, r.code, r.count, r.example, r.time).order_by(r.time.desc(), r.code)
+    rows = conn.execute(query.limit(NAMES)).mappings()
+    return [RefusalRow(reason=REASONS.get(row["code"], row["code"]), **row) for row in rows]
+
+
+def one(conn: sa.Connection, trace_id: str) -> OutsideTrace:
+    """One trace with all its spans as a tree: two statements, whatever its size."""
+    row = head(conn, trace_id)
+    query = sa.select(*(s[name] for name in _SPAN)).where(s.trace_id == trace_id)
+    rows = conn.execute(query.limit(MOST_SPANS)).all()
+    told = Outside(
+        id=row.id, name=row.name, agent=row.agent, service=row.service, state=row.state,
+        began=row.began, ended=row.ended,
+    )  # fmt: skip
+    return OutsideTrace(
+        row=row,
+        trace=arranging.arranged(told, map(_place, rows), _span),
+        conventions=Counter(one.convention for one in rows),
+        scopes=Counter(one.scope for one in rows),
+    )
+
+
+def head(conn: sa.Connection, trace_id: str) -> OutsideRow:
+    """The row of one trace, or NotFound."""
+    query = sa.select(*_columns()).where(o.id == trace_id, o.changed > 0)
+    row = conn.execute(query).mappings().one_or_none()
+    if row is None:
+        raise NotFound(
+            "There is no such trace from outside. It may have been swept.",
+            code="outside_trace.not_found",
+        )
+    return _row(row)
+
+
+def span(conn: sa.Connection, trace_id: str, span_id: str) -> OutsideSpan:
+    """One span in full."""
+    query = _full().where(s.trace_id == trace_id, s.span_id == span_id)
+    row = conn.execute(query).one_or_none()
+    if row is None:
+        raise NotFound("This trace has no such span.", code="outside_span.not_found")
+    return _whole(row)
+
+
+def window(conn: sa.Connection, trace_id: str, after: str) -> list[OutsideSpan]:
+    """Some spans in full, by id, behind `after`; for an export."""
+    query = _full().where(s.trace_id == trace_id, s.span_id > after)
+    return [_whole(row) for row in conn.execute(query.order_by(s.span_id).limit(EXPORTED))]
+
+
+_ROW = [one.name for one in fields(OutsideRow) if one.name != "cost_known"]
+_SPAN = (
+    "span_id", "parent_id", "name", "kind", "what", "state", "began", "ended", "server", "agent",
+    "service", "scope", "code", "words", "input_tokens", "output_tokens", "cached_tokens",
+    "reasoning_tokens", "cost", "convention",
+)  # fmt: skip
+_FULL = (
+    "trace_id", "span_id", "parent_id", "name", "service", "scope", "convention", "sent_by",
+    "state", "words", "began", "ended",
+)  # fmt: skip
+
+
+def _columns() -> Iterator[sa.ColumnElement[Any]]:
+    yield from (o[name] for name in _ROW)
+    yield o.unpriced
+
+
+def _chosen(asked: AskedOutside) -> Iterator[sa.ColumnElement[bool]]:
+    yield o.changed > 0
+    for column, value in (
+        (o.service, asked.service),
+        (o.agent, asked.agent),
+        (o.state, asked.state),
+    ):
+        if value:
+            yield column == value
+    if asked.since is not None:
+        yield o.taken >= asked.since
+
+
+def _row(row: sa.RowMapping) -> OutsideRow:
+    values = {name: row[name] for name in _ROW}
+    values["began"], values["ended"] = row["began"] // MS, row["ended"] // MS
+    return OutsideRow(**values, cost_known=not row["unpriced"])
+
+
+def _place(row: Any) -> Place:
+    end = None if row.ended is None else row.ended // MS
+    return Place(row.span_id, row.parent_id, row.began // MS, end, row.kind, row.words, row)
+
+
+def _span(place: Place) -> Span:
+    row = place.of
+    return Span(
+        id=place.id, parent=place.parent, name=row.name, kind=place.kind, what=row.what,
+        state=row.state, start=place.start, end=place.end, depth=place.depth,
+        origin="function" if place.kind == "tool" else "", server=row.server, code=row.code,
+        words=place.words, is_critical=place.is_critical, is_slowest=place.is_slowest,
+        input_tokens=row.input_tokens, output_tokens=row.output_tokens,
+        cached_tokens=row.cached_tokens, reasoning_tokens=row.reasoning_tokens, cost=row.cost,
+    )  # fmt: skip
+
+
+def _full() -> sa.Select[Any]:
+    joined = tables.outside_spans.join(
+        tables.outside_payloads, (p.trace_id == s.trace_id) & (p.span_id == s.span_id)
+    )
+    return sa.select(*(s[name] for name in _FULL), p.data).select_from(joined)
+
+
+def _whole(row: Any) -> OutsideSpan:
+    said = outside.unpack(bytes(row.data))
+    return OutsideSpan(
+        trace_id=row.trace_id, id=row.span_id, parent=row.parent_id, name=row.name,
+        service=row.service, scope=row.scope, convention=row.convention, sent_by=row.sent_by,
+        is_error=row.state == "failed", words=row.words, began=row.began, ended=row.ended,
+        attributes=said.get("attributes", {}), resource=said.get("resource", {}),
+        events=said.get("events", []), links=said.get("links", []), cut=said.get("cut", {}),
+        dropped=said.get("dropped", 0),
+    )  # fmt: skip

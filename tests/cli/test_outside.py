@@ -1,0 +1,46 @@
+"""Traces from outside on the command line."""
+
+import json
+import time
+
+import httpx
+
+from tests.live import Live
+
+TRACE = "ab" * 16
+
+
+def send(studio: Live) -> None:
+    now = time.time_ns()
+    spans = [
+        {"traceId": TRACE, "spanId": f"{n:016x}", "name": name, "startTimeUnixNano": str(now),
+         "endTimeUnixNano": str(now + 2_500_000), "parentSpanId": parent}
+        for n, name, parent in ((1, "answer", ""), (2, "look", f"{1:016x}"))
+    ]  # fmt: skip
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
+    body = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}
+    headers = {"Authorization": f"Bearer {studio.key}"}
+    httpx.post(f"{studio.url}/v1/otlp/v1/traces", json=body, headers=headers).raise_for_status()
+
+
+def test_traces_from_outside_are_listed_and_shown(studio: Live) -> None:
+    send(studio)
+
+    listed = studio.run("outside", "list", "--service", "shop")
+    shown = studio.run("outside", "show", TRACE)
+    whole = json.loads(studio.run("outside", "show", TRACE, "--json").stdout)
+    none = studio.run("outside", "list", "--service", "zebra")
+
+    assert TRACE in listed.stdout
+    assert [line.split()[-3:] for line in shown.stdout.splitlines()[1:]] == [
+        ["2.5", "ok", "answer"], ["2.5", "ok", "look"],
+    ]  # fmt: skip
+    assert len(whole["resourceSpans"][0]["scopeSpans"][0]["spans"]) == 2
+    assert "Nothing came from outside" in none.stdout
+
+
+def test_a_trace_that_is_not_there_is_told(studio: Live) -> None:
+    done = studio.run("outside", "show", "cd" * 16)
+
+    assert done.returncode != 0
+    assert "no such trace from outside" in done.stderr
