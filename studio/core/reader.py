@@ -284,9 +284,9 @@ class Reader(DiskQuestions):
         self, person: Person, left: tuple[str, str], right: tuple[str, str]
     ) -> Comparison:
         """Two turns side by side; each is (session id, its number or id)."""
-        now, key = self._clock.now(), self._trace_key
+        now, key, built = self._clock.now(), self._trace_key, self._built
         return await self._read(
-            lambda conn: traces.compared(conn, person, left, right, key=key, now=now),
+            lambda conn: traces.compared(conn, person, left, right, key=key, now=now, built=built),
             *left, *right,
         )  # fmt: skip
 
@@ -305,9 +305,11 @@ class Reader(DiskQuestions):
 
     async def trace(self, person: Person, session_id: str, turn: str) -> Trace:
         """A turn (by its number or id) as spans: where its time went. Also while it is in hand."""
-        now, key = self._clock.now(), self._trace_key
+        now, key, built = self._clock.now(), self._trace_key, self._built
         return await self._read(
-            lambda conn: traces.of_turn(conn, person, session_id, turn, key=key, now=now),
+            lambda conn: traces.of_turn(
+                conn, person, session_id, turn, key=key, now=now, built=built
+            ),
             session_id, turn,
         )  # fmt: skip
 

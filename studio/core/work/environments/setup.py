@@ -23,7 +23,7 @@ from studio.core.work.environments.places import Place, Places
 SAID_CHARACTERS = 1_500
 
 
-async def ready(places: Places, id: str) -> str:
+async def ready(places: Places, id: str, turn: e.TurnRef | None = None) -> str:
     """Have the disk of an environment ready for a turn; "" or why it is not, for the person."""
     environment = records.alive(await places.find(id))
     if environment.kind == "none":
@@ -35,7 +35,7 @@ async def ready(places: Places, id: str) -> str:
         environment = records.alive(await places.find(id))
         if environment.setup == "ok":
             return "" if _is_there(place) else await _found_again(places, place, environment)
-        return await _made(places, place, environment)
+        return await _made(places, place, environment, turn)
 
 
 def _is_there(place: Place) -> bool:
@@ -64,9 +64,12 @@ async def _found_again(places: Places, place: Place, environment: Environment) -
     return f"{reason} Reset the environment {environment.name} to begin with a new disk."
 
 
-async def _made(places: Places, place: Place, environment: Environment) -> str:
+async def _made(
+    places: Places, place: Place, environment: Environment, turn: e.TurnRef | None
+) -> str:
     """Set up a new disk, or give a fork the one it begins with."""
-    await places.record(place.id, lambda conn, found: records.note_setup_started(found))
+    turn_id = turn.turn_id if turn is not None else None
+    await places.record(place.id, lambda conn, found: records.note_setup_started(found, turn_id))
     fault("setup.started")
     runs: list[e.SetupRun] = []
     failed: int | None = None
@@ -78,14 +81,16 @@ async def _made(places: Places, place: Place, environment: Environment) -> str:
             await keeping.first(places, place, environment)
         else:
             await _files(places, place, environment)
-            failed = await _commands(places, place, environment, runs)
+            failed = await _commands(places, place, environment, runs, turn)
         if failed is None:
             await keeping.keep(places, place, "setup")
     except (SandboxError, StudioError, FileMissing, OSError) as wrong:
         problem = places.opening.values.mask.text(str(wrong))
     await places.record(
         place.id,
-        lambda conn, found: records.note_setup(found, runs, failed=failed, problem=problem),
+        lambda conn, found: records.note_setup(
+            found, runs, failed=failed, problem=problem, turn_id=turn_id
+        ),
     )
     if failed is not None:
         return _told(environment, runs[-1], failed)
@@ -123,8 +128,9 @@ async def _bytes(places: Places, entry: Mapping[str, Any]) -> AsyncIterator[tupl
 
 
 async def _commands(
-    places: Places, place: Place, environment: Environment, runs: list[e.SetupRun]
-) -> int | None:
+    places: Places, place: Place, environment: Environment, runs: list[e.SetupRun],
+    turn: e.TurnRef | None,
+) -> int | None:  # fmt: skip
     """Run them one after the other; the number of the one that failed, from 1."""
     definition, attempt = environment.definition, places.clock.new_id("set")
     for number, given in enumerate(definition.get("setup", ()), 1):
@@ -132,18 +138,21 @@ async def _commands(
             line=given["run"], cwd=given.get("cwd", "."), seconds=float(given["timeout"]),
             variables=dict(definition.get("variables", {})), egress=f"{attempt}-{number}",
         )  # fmt: skip
+        if turn is not None:
+            place.past[command.egress] = turn  # what it reaches for is told of the turn
+        began = places.clock.now()
         ran = await place.sandbox.shell(command)
-        runs.append(_run(given["run"], ran, places.opening.values.mask))
+        runs.append(_run(given["run"], ran, places.opening.values.mask, began))
         if ran.exit != 0 or ran.ended is not None:
             return number
     return None
 
 
-def _run(line: str, ran: Ran, mask: Mask) -> e.SetupRun:
+def _run(line: str, ran: Ran, mask: Mask, began: int) -> e.SetupRun:
     text = mask.text(output.plain(ran.output))
     return e.SetupRun(
         run=line, exit=ran.exit, seconds=round(ran.seconds, 3), words=ran.words,
-        output=environment_rows.output(text),
+        output=environment_rows.output(text), began=began,
     )  # fmt: skip
 
 
