@@ -281,6 +281,9 @@
   on("htmx:finally:request", event => {
     const lead = event.detail.ctx.sourceElement?.dataset?.leads;
     if (lead && matchMedia("(max-width: 47.5rem)").matches) document.getElementById(lead)?.scrollIntoView({ block: "nearest" });
+    const goes = document.getElementById(event.detail.ctx.sourceElement?.dataset?.goes);
+    goes?.focus({ preventScroll: true });
+    goes?.scrollIntoView({ block: "center" });
   });
 
   /* ---- typed text is never lost ---- */
@@ -351,7 +354,9 @@
     j: () => move(1), k: () => move(-1), g: () => { leap = Date.now(); },
     x: () => { const box = row() && one("[data-tick]", row()); if (box?.getClientRects().length) box.click(); },
     "/": () => one("[data-search]")?.focus(), "?": () => PRESSES.help(),
+    n: () => one("[data-next-hit]")?.click(), p: () => one("[data-previous-hit]")?.click(), z: () => one("[data-zoom]")?.click(),
   };
+  const turn = key => { const link = row() && one(`[data-turns="${key}"]`, row()); link?.click(); return Boolean(link); };
   on("focusin", ({ target }) => { const at = target.closest("[data-row]"); if (at) place = rows().indexOf(at); });
   on("keydown", event => {
     const { key, target } = event;
@@ -364,7 +369,7 @@
     if (leaping) one(`[data-go="${key}"]`)?.click();
     else if (KEYS[key]) KEYS[key]();
     else if (key === "Enter" && target.matches("[data-row]")) one("[data-open], .table__link, summary", target)?.click();
-    else if (!letter || !answer(key)) return;
+    else if (key.startsWith("Arrow") ? !turn(key) : !letter || !answer(key)) return;
     event.preventDefault();
   });
 

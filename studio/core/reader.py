@@ -5,7 +5,7 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -34,6 +34,7 @@ from studio.core.projections import (
     session,
     sessions,
     timeline,
+    trace_words,
     traces,
     turn_disks,
     turn_list,
@@ -279,6 +280,35 @@ class Reader(DiskQuestions):
     async def call(self, person: Person, effect_id: str) -> CallRow:
         """One effect with its contents."""
         return await self._read(lambda conn: calls.one(conn, person, effect_id), effect_id)
+
+    async def call_part(
+        self, person: Person, effect_id: str, part: str, *, offset: int = 0, length: int
+    ) -> bytes:
+        """Some bytes of what an effect was given or what came of it: arguments, proposed, result.
+
+        As they were recorded; b"" behind the end.
+        """
+        return await self._read(
+            lambda conn: calls.part(conn, person, effect_id, part, offset, length), effect_id
+        )
+
+    async def call_facts(
+        self, person: Person, session_id: str, effect_id: str, *, limit: int = 200
+    ) -> list[EventRow]:
+        """The facts of one effect, oldest first."""
+        return await self._read(
+            lambda conn: facts.of_effect(conn, person, session_id, effect_id, limit),
+            session_id, effect_id,
+        )  # fmt: skip
+
+    async def trace_words(
+        self, person: Person, session_id: str, turn_id: str, words: Sequence[str]
+    ) -> list[frozenset[str]]:
+        """For each word the effects of a turn that have it in a payload (its first 32 KiB)."""
+        return await self._read(
+            lambda conn: trace_words.found(conn, person, session_id, turn_id, words),
+            session_id, turn_id, *words,
+        )  # fmt: skip
 
     async def compared(
         self, person: Person, left: tuple[str, str], right: tuple[str, str]

@@ -45,7 +45,7 @@ async def test_filters_narrow_the_rows_and_say_so(studio: Studio, alice: Visitor
     session_id, _ = await told(studio)
 
     models = await alice.open(f"/sessions/{session_id}/turns/1?kind=model")
-    nothing = await alice.open(f"/sessions/{session_id}/turns/1?q=zebra")
+    nothing = await alice.open(f"/sessions/{session_id}/turns/1?plugin=zebra")
 
     assert "1 span of 3" in models.one(id="spans-title").text
     assert "No span fits" in nothing.one("main").text

@@ -130,39 +130,33 @@ def _marks(conn: sa.Connection, turn_id: str) -> list[Mark]:
     query = sa.select(e.seq, e.type, e.time, e.effect_id, says).where(
         e.turn_id == turn_id, e.type.in_(TYPES)
     )
-    rows = conn.execute(query.order_by(e.seq).limit(4 * MOST_SPANS))
-    return [
-        Mark(seq=seq, type=kind, time=at, effect_id=effect, first_token=_first(said))
-        for seq, kind, at, effect, said in rows
-    ]
+    rows = conn.execute(query.order_by(e.seq).limit(4 * MOST_SPANS)).all()
+    return [Mark(*row[:4], _first(row[4]) if row[4] else None) for row in rows]
 
 
 def _first(said: str) -> int | None:
-    found = _FIRST_TOKEN.search(said) if said else None
+    found = _FIRST_TOKEN.search(said)
     return int(found[1]) if found is not None else None
 
 
 SKILLED = ("load_skill", "read_skill_resource")
 _NAMED = re.compile(r'"(?:name|skill)":\s*"([^"\\]{1,100})"')
-_WORK = (
-    "id", "kind", "tool", "step", "state", "server", "plugin", "plugin_version", "code",
-    "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost",
-)  # fmt: skip
+_WORK = tuple(name for name in Work._fields if name not in ("message", "skill"))
 
 
 def _works(conn: sa.Connection, turn_id: str) -> list[Work]:
     words = sa.func.substr(f.message, 1, 300).label("message")
-    peek = sa.case((f.tool.in_(SKILLED), f.peek), else_="").label("skill")
+    peek = sa.case((f.tool.in_(SKILLED), f.peek), else_="")
     query = sa.select(*(f[name] for name in _WORK), words, peek).where(f.turn_id == turn_id)
     return [
-        Work(**{**row, "skill": _skill(row["skill"])})
-        for row in _rows(conn, query.limit(MOST_SPANS))
+        Work(*row[:-1], _skill(row[-1]) if row[-1] else None)
+        for row in conn.execute(query.limit(MOST_SPANS)).all()
     ]
 
 
 def _skill(peek: str) -> str | None:
     """The skill that a call's arguments name."""
-    found = _NAMED.search(peek) if peek else None
+    found = _NAMED.search(peek)
     return found[1] if found is not None else None
 
 
@@ -174,8 +168,4 @@ def _stands(conn: sa.Connection, turn_id: str) -> list[Stand]:
     # by the effects' own index: waits have none of turns
     mine = sa.select(f.id).where(f.turn_id == turn_id)
     query = sa.select(*(w[name] for name in names)).where(w.effect_id.in_(mine))
-    return [Stand(**row) for row in _rows(conn, query.limit(MOST_SPANS))]
-
-
-def _rows(conn: sa.Connection, query: sa.Select[Any]) -> list[dict[str, Any]]:
-    return [dict(row) for row in conn.execute(query).mappings()]
+    return [Stand(**row) for row in conn.execute(query.limit(MOST_SPANS)).mappings()]

@@ -1,7 +1,6 @@
 """Whose the time of a turn was, what it could not have ended without, and its slowest call."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from studio.core.rules.spans import Shares, Span, Told
 
@@ -50,17 +49,13 @@ def _end(span: Span, now: int) -> int:
     return now if span.end is None else span.end
 
 
-def marked(turn: Told, spans: list[Span], now: int) -> list[Span]:
-    """The same spans with the critical path and the slowest call marked."""
+def mark(turn: Told, spans: Sequence[Span], now: int) -> None:
+    """Mark the critical path and the slowest call."""
     critical = _critical(turn, spans, now)
     sends = [span for span in spans if span.kind == "tool" and span.lasted(now) > 0]
     slowest = max(sends, key=lambda span: span.lasted(now)).id if len(sends) > 1 else ""
-    return [
-        replace(span, is_critical=span.id in critical, is_slowest=span.id == slowest)
-        if span.id in critical or span.id == slowest
-        else span
-        for span in spans
-    ]
+    for span in spans:
+        span.is_critical, span.is_slowest = span.id in critical, span.id == slowest
 
 
 def _critical(turn: Told, spans: Sequence[Span], now: int) -> set[str]:

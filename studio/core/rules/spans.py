@@ -7,7 +7,7 @@ every export of one turn gives the same.
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["agent", "model", "tool", "wait", "environment"]
 State = Literal[
@@ -15,8 +15,7 @@ State = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mark:
+class Mark(NamedTuple):
     """One fact of the turn without its payload. `time` is ms, UTC, `first_token` ms."""
 
     seq: int
@@ -26,9 +25,11 @@ class Mark:
     first_token: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Work:
-    """One effect of the turn: a model attempt (`kind` is `model`) or a call."""
+class Work(NamedTuple):
+    """One effect of the turn: a model attempt (`kind` is `model`) or a call.
+
+    There are tens of thousands of these and of marks in a large turn, so both are tuples.
+    """
 
     id: str
     kind: str
@@ -39,12 +40,12 @@ class Work:
     plugin: str | None = None
     plugin_version: str | None = None
     code: str = ""
-    message: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost: float | None = None
+    message: str = ""
     skill: str | None = None
 
 
@@ -138,9 +139,12 @@ class Around:
     tries: Sequence[Try] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+NOTHING: Mapping[str, str | int | float | bool] = {}
+
+
+@dataclass(kw_only=True, slots=True)
 class Span:
-    """One span. Times are ms, UTC; `end` is None while it is open.
+    """One span. It is finished while its trace is made, and never changed after. Times are ms, UTC; `end` is None while it is open.
 
     `what` is the tool, the model, the kind of the wait, or what the environment did (setup,
     command, keep, connect); `origin` the kind of a call (mcp, http and so on); `who` decided a
@@ -182,7 +186,7 @@ class Span:
     environment_id: str | None = None
     disk_version: int | None = None
     is_cut: bool = False
-    more: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    more: Mapping[str, str | int | float | bool] = field(default_factory=lambda: NOTHING)
 
     def lasted(self, now: int) -> int:
         """Milliseconds, up to now while it is open."""

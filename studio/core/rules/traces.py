@@ -37,7 +37,7 @@ def trace(
         *_waits(turn, stands, known, names), *placed,
     ]  # fmt: skip
     root, *spans = trees.grown(_root(turn, around, placed, names), spans)
-    spans = shares.marked(turn, spans, now)
+    shares.mark(turn, spans, now)
     counts = Counter(span.kind for span in spans)
     return Trace(
         id=names.trace, turn=turn, spans=(root, *spans), shares=shares.of(turn, spans, now),
@@ -104,7 +104,7 @@ def _attempts(
         if mark.type in ("model.requested", "summary.requested"):
             open_[work.id] = mark
             if failed is not None and mark.time > failed.time:
-                found.append(_pause(failed, mark.time, names))
+                found.append(_pause(failed, mark.time, known, names))
             failed = None
             continue
         begun = open_.pop(work.id, None)
@@ -122,7 +122,7 @@ def _attempts(
         end = Mark(seq=0, type="", time=turn.ended, effect_id=None) if turn.ended else None
         found.append(_attempt(work, names, begun.time, end, state=state, attempt=attempt))
     if failed is not None and turn.ended is None:
-        found.append(_pause(failed, None, names))
+        found.append(_pause(failed, None, known, names))
     return found
 
 
@@ -139,11 +139,13 @@ def _attempt(
     )  # fmt: skip
 
 
-def _pause(failed: Mark, end: int | None, names: Names) -> Span:
+def _pause(failed: Mark, end: int | None, known: Mapping[str, Work], names: Names) -> Span:
+    of = known.get(failed.effect_id or "")
     return Span(
         id=names.span(f"retry {failed.seq}"), parent=names.root, name="wait retry", kind="wait",
         what="retry", state="waiting" if end is None else "succeeded", start=failed.time, end=end,
         effect_id=failed.effect_id, words="Before the model was asked again.",
+        step=of.step if of is not None else None,
     )  # fmt: skip
 
 

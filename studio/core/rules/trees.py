@@ -1,7 +1,6 @@
 """Spans as a tree: each behind its parent, siblings by their start, children within parents."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from studio.core.rules.spans import Span
 
@@ -25,8 +24,9 @@ def grown(root: Span, spans: Iterable[Span]) -> list[Span]:
         lost = [span for of in children.values() for span in of if span.id not in seen]
         first = min(lost, key=place)
         seen.add(first.id)
-        found.append(within(first, root, parent_id=root.id))
-        _below(found[-1], children, seen, found)
+        hang(first, root)
+        found.append(first)
+        _below(first, children, seen, found)
     return found
 
 
@@ -35,19 +35,17 @@ def place(span: Span) -> tuple[int, bool, int, str]:
     return (span.start, span.end is None, span.end or 0, span.id)
 
 
-def within(span: Span, parent: Span, *, parent_id: str = "") -> Span:
-    """The span at its depth, cut to its parent."""
+def hang(span: Span, parent: Span) -> None:
+    """Hang a span on its parent and cut it to that."""
     start, end = max(span.start, parent.start), span.end
     if parent.end is not None:
         start = min(start, parent.end)
         end = parent.end if end is None else min(end, parent.end)
     if end is not None:
         end = max(end, start)
-    depth, of = parent.depth + 1, parent_id or span.parent
-    if (start, end, depth, of) == (span.start, span.end, span.depth, span.parent):
-        return span
-    is_cut = span.is_cut or (start, end) != (span.start, span.end)
-    return replace(span, start=start, end=end, depth=depth, is_cut=is_cut, parent=of)
+    if (start, end) != (span.start, span.end):
+        span.start, span.end, span.is_cut = start, end, True
+    span.parent, span.depth = parent.id, parent.depth + 1
 
 
 def _below(top: Span, children: dict[str, list[Span]], seen: set[str], found: list[Span]) -> None:
@@ -58,9 +56,9 @@ def _below(top: Span, children: dict[str, list[Span]], seen: set[str], found: li
         if span.id in seen:
             continue
         seen.add(span.id)
-        here = within(span, parent, parent_id=parent.id)
-        found.append(here)
-        stack += [(here, one) for one in reversed(children[span.id])]
+        hang(span, parent)
+        found.append(span)
+        stack += [(span, one) for one in reversed(children[span.id])]
 
 
 def ends(spans: Sequence[Span]) -> list[int]:

@@ -1,0 +1,332 @@
+"""The rows of a trace: what filters, folds and a zoom leave, the window of them, and the hits.
+
+A step is folded at its first row, a subtree at its top. Nothing here asks anybody.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+from studio.core.rules import trees
+from studio.core.rules.spans import Span, Trace
+from studio.web import waterfall
+from studio.web.narrowed import ROWS, Narrowed
+from studio.web.waterfall import Bar, Stretch
+
+WORDS = 4  # of a search that are looked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row: its bar, and how it folds.
+
+    `fold` is the key that folds it, "" where there is nothing below; `hidden` counts what is
+    folded; `is_inner` says that it is behind the first row of its step; `hit` is its number among
+    the hits, 0 for none.
+    """
+
+    bar: Bar
+    fold: str = ""
+    is_folded: bool = False
+    hidden: int = 0
+    is_step: bool = False
+    is_inner: bool = False
+    hit: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hits:
+    """What a search found: how many rows, the place of the one looked at (from 1), its neighbours.
+
+    `previous` and `next` are ids of spans.
+    """
+
+    count: int
+    place: int
+    previous: str
+    next: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A window of rows on an axis. `found` counts all rows there are, `total` all spans."""
+
+    rows: tuple[Row, ...]
+    axis: tuple[Stretch, ...]
+    start: int
+    found: int
+    total: int
+    zoom: Span | None = None
+    hits: Hits | None = None
+    starts: tuple[int, ...] = ()  # of every row, in ms: for the map
+
+    @property
+    def next(self) -> int | None:
+        """Where the next window begins."""
+        behind = self.start + len(self.rows)
+        return behind if behind < self.found else None
+
+    @property
+    def earlier(self) -> int | None:
+        """Where the window before begins."""
+        return max(self.start - ROWS, 0) if self.start else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What of a trace's tree never changes: where each subtree ends, and the rows of each step."""
+
+    ends: Sequence[int]
+    steps: Sequence[int]  # of each row, 0 for none; what lies below a row is of its step
+    heads: Mapping[int, int]  # the first row of each step that has more
+    sizes: Mapping[int, int]
+    plugins: tuple[str, ...]
+
+
+_shapes: "WeakKeyDictionary[Trace, Shape]" = WeakKeyDictionary()
+
+
+def shape(trace: Trace) -> Shape:
+    """The shape of a trace, found once."""
+    found = _shapes.get(trace)
+    if found is None:
+        found = _shapes[trace] = _shape(trace)
+    return found
+
+
+def _shape(trace: Trace) -> Shape:
+    steps, sizes, firsts, step = list[int](), dict[int, int](), dict[int, int](), 0
+    for at, span in enumerate(trace.spans):
+        if span.depth <= 1:
+            step = span.step or 0
+        steps.append(step)
+        if step:
+            firsts.setdefault(step, at)
+            sizes[step] = sizes.get(step, 0) + 1
+    heads = {step: at for step, at in firsts.items() if sizes[step] > 1}
+    plugins = tuple(sorted({span.plugin for span in trace.spans if span.plugin}))
+    return Shape(
+        ends=trees.ends(trace.spans), steps=steps, heads=heads, sizes=sizes, plugins=plugins
+    )
+
+
+def shown(
+    trace: Trace, narrowed: Narrowed, payloads: Sequence[Collection[str]] = ()
+) -> Shown:  # fmt: skip
+    """The window of rows that the URL asks for.
+
+    `payloads` are, for each word of the search, the effects whose payload has it.
+    """
+    zoom = next((one for one in trace.spans if one.id == narrowed.zoom), None)
+    places = _places(trace, narrowed, zoom)
+    hits = _hits(trace, places, narrowed, payloads) if narrowed.q else []
+    if narrowed.only and narrowed.q:
+        places = hits
+    start = _start(trace, places, narrowed)
+    window = places[start : start + narrowed.rows]
+    axis = waterfall.axis(trace, zoom)
+    numbers = {at: number for number, at in enumerate(hits, 1)}
+    return Shown(
+        rows=tuple(_row(trace, at, narrowed, axis, numbers) for at in window), axis=axis,
+        start=start, found=len(places), total=len(trace.spans), zoom=zoom,
+        hits=_around(trace, hits, narrowed, window) if narrowed.q else None,
+        starts=tuple(trace.spans[at].start for at in places),
+    )  # fmt: skip
+
+
+def _places(trace: Trace, narrowed: Narrowed, zoom: Span | None) -> Sequence[int]:
+    """The places of the spans that are shown."""
+    folds = bool(narrowed.folds) or narrowed.steps
+    if not folds and zoom is None and not (narrowed.kind or narrowed.plugin or narrowed.wrong):
+        return range(len(trace.spans))
+    of, found, until = shape(trace), list[int](), 0
+    begin, end = (zoom.start, zoom.end or trace.now) if zoom else (0, 0)
+    for at, span in enumerate(trace.spans):
+        if at < until:
+            continue
+        step = of.steps[at]
+        head = of.heads.get(step)
+        is_behind = head is not None and at != head and folds and narrowed.is_folded(f"s{step}")
+        if is_behind or (folds and span.depth and narrowed.is_folded(span.id)):
+            until = of.ends[at] if span.depth else 0
+        if folds and at == head and narrowed.is_folded(f"s{step}"):
+            until = max(until, of.ends[at])
+        is_off = zoom and (span.start > end or (span.end or trace.now) < begin)
+        if not is_behind and not is_off and narrowed.shows(span):
+            found.append(at)
+    return found
+
+
+def _start(trace: Trace, places: Sequence[int], narrowed: Narrowed) -> int:
+    """The first row: the one asked for, or of the window that holds the span looked at."""
+    if narrowed.start is not None:
+        return min(narrowed.start, max(len(places) - 1, 0))
+    if narrowed.span:
+        for number, at in enumerate(places):
+            if trace.spans[at].id == narrowed.span:
+                return number - number % ROWS
+    return 0
+
+
+def _row(
+    trace: Trace, at: int, narrowed: Narrowed, axis: Sequence[Stretch], numbers: Mapping[int, int]
+) -> Row:
+    span, of = trace.spans[at], shape(trace)
+    fold, hidden, step = "", 0, of.steps[at]
+    is_step = of.heads.get(step) == at
+    if is_step:
+        fold, hidden = f"s{step}", of.sizes[step] - 1
+    elif span.depth and of.ends[at] - at > 1:
+        fold, hidden = span.id, of.ends[at] - at - 1
+    return Row(
+        bar=waterfall.bar(trace, span, axis), fold=fold, hidden=hidden, is_step=is_step,
+        is_folded=bool(fold) and narrowed.is_folded(fold), hit=numbers.get(at, 0),
+        is_inner=step in of.heads and not is_step,
+    )  # fmt: skip
+
+
+# The search ------------------------------------------------------------------------------------
+
+
+def words(q: str) -> list[str]:
+    """The words of a search, in small letters."""
+    return list(dict.fromkeys(q.lower().split()))[:WORDS]
+
+
+def _hits(
+    trace: Trace, places: Sequence[int], narrowed: Narrowed, payloads: Sequence[Collection[str]]
+) -> list[int]:
+    """The places of the spans that have every word, in what a row says or in a payload."""
+    looked = words(narrowed.q)
+    sets = [*payloads, *([frozenset[str]()] * (len(looked) - len(payloads)))]
+    return [at for at in places if _has(trace.spans[at], looked, sets)]
+
+
+def _has(span: Span, looked: Sequence[str], sets: Sequence[Collection[str]]) -> bool:
+    own = " ".join(
+        (span.name, span.plugin or "", span.server or "", span.skill or "", span.words, span.code)
+    ).lower()
+    effect = span.effect_id if span.kind in ("tool", "model") else None
+    return all(word in own or effect in of for word, of in zip(looked, sets, strict=True))
+
+
+def _around(
+    trace: Trace, hits: Sequence[int], narrowed: Narrowed, window: Sequence[int]
+) -> Hits:  # fmt: skip
+    """The hits beside the span looked at; without one, beside the first row of the window."""
+    if not hits:
+        return Hits(count=0, place=0, previous="", next="")
+    here = next((at for at in hits if trace.spans[at].id == narrowed.span), None)
+    at = here if here is not None else (window[0] if window else 0) - 1
+    behind = next((one for one in hits if one > at), hits[0])
+    before = next((one for one in reversed(hits) if one < at), hits[-1])
+    return Hits(
+        count=len(hits), place=hits.index(here) + 1 if here is not None else 0,
+        previous=trace.spans[before].id, next=trace.spans[behind].id,
+    )  # fmt: skip
+
+
+# The map ---------------------------------------------------------------------------------------
+
+BUCKETS = 160
+LEADS = 16  # links that the map is cut into
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucket:
+    """A part of the turn's time on the map: shares of its height by look, the wrong one on top."""
+
+    x: float
+    w: float
+    parts: tuple[tuple[str, float, float], ...]  # look, y, height
+    is_wrong: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """A link of the map: the window of rows that begins at that time, `offset` ms into the turn."""
+
+    x: float
+    w: float
+    start: int
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """The whole turn, small. `begin` and `width` are where the window's rows lie on it."""
+
+    buckets: tuple[Bucket, ...]
+    leads: tuple[Lead, ...]
+    begin: float
+    width: float
+
+
+_maps: "WeakKeyDictionary[Trace, tuple[Bucket, ...]]" = WeakKeyDictionary()
+
+
+def small(trace: Trace, shown: Shown) -> Map | None:
+    """The map, where there are more rows than one window has."""
+    if shown.total <= ROWS:
+        return None
+    axis = waterfall.axis(trace)
+    buckets = _maps.get(trace)
+    if buckets is None:
+        buckets = _maps[trace] = _buckets(trace, axis)
+    spans = [row.bar.span for row in shown.rows if row.bar.span.depth] or [trace.root]
+    begin = min(waterfall.place(axis, span.start) for span in spans)
+    last = max(
+        waterfall.place(axis, trace.now if span.end is None else span.end) for span in spans
+    )
+    return Map(
+        buckets=buckets, leads=_leads(axis, shown, trace.turn.opened), begin=begin,
+        width=round(max(last - begin, 4.0), 1),
+    )  # fmt: skip
+
+
+def _buckets(trace: Trace, axis: Sequence[Stretch]) -> tuple[Bucket, ...]:
+    """What ran in each part of the axis, as shares of the busiest."""
+    wide = waterfall.WIDE / BUCKETS
+    counts: list[dict[str, int]] = [{} for _ in range(BUCKETS)]
+    wrong = set[int]()
+    for span in trace.spans[1:]:
+        if span.depth > 1:
+            continue
+        first = int(waterfall.place(axis, span.start) / wide)
+        last = int(waterfall.place(axis, trace.now if span.end is None else span.end) / wide)
+        look = waterfall.look(span)
+        for at in range(min(first, BUCKETS - 1), min(last, BUCKETS - 1) + 1):
+            counts[at][look] = counts[at].get(look, 0) + 1
+        if span.state in ("failed", "uncertain"):
+            wrong.add(min(first, BUCKETS - 1))
+    most = max((sum(one.values()) for one in counts), default=1) or 1
+    return tuple(
+        Bucket(x=round(at * wide, 1), w=round(wide, 1), parts=_parts(one, most),
+               is_wrong=at in wrong)
+        for at, one in enumerate(counts)
+    )  # fmt: skip
+
+
+def _parts(counts: Mapping[str, int], most: int) -> tuple[tuple[str, float, float], ...]:
+    y, found = 40.0, list[tuple[str, float, float]]()
+    for look in ("model", "tool", "environment", "person", "timer", "rest"):
+        if counts.get(look):
+            height = max(36.0 * counts[look] / most, 1.5)
+            y -= height
+            found.append((look, round(max(y, 0.0), 1), round(height, 1)))
+    return tuple(found)
+
+
+def _leads(axis: Sequence[Stretch], shown: Shown, opened: int) -> tuple[Lead, ...]:
+    """Links to windows: each to the first row that begins in its part of the time."""
+    wide, found, at = waterfall.WIDE / LEADS, list[Lead](), 0
+    moments = [waterfall.moment(axis, wide * number) for number in range(LEADS + 1)]
+    for number, (begin, _end) in enumerate(pairwise(moments)):
+        while at < len(shown.starts) - 1 and shown.starts[at] < begin:
+            at += 1
+        found.append(
+            Lead(x=round(wide * number, 1), w=wide, start=at if number else 0,
+                 offset=begin - opened)
+        )  # fmt: skip
+    return tuple(found)
