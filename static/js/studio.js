@@ -253,6 +253,7 @@
   /* ---- htmx: only what carries the page's nonce may ask; what failed is said, or asked again ---- */
   on("htmx:config:request", event => {
     const { sourceElement, request } = event.detail.ctx;
+    event.detail.ctx.goes = sourceElement.dataset.goes; /* the link itself may be another after the morph */
     if (sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
     if (sourceElement === stream && position) request.headers["Last-Event-ID"] = position;
   });
@@ -281,7 +282,7 @@
   on("htmx:finally:request", event => {
     const lead = event.detail.ctx.sourceElement?.dataset?.leads;
     if (lead && matchMedia("(max-width: 47.5rem)").matches) document.getElementById(lead)?.scrollIntoView({ block: "nearest" });
-    const goes = document.getElementById(event.detail.ctx.sourceElement?.dataset?.goes);
+    const goes = document.getElementById(event.detail.ctx.goes);
     goes?.focus({ preventScroll: true });
     goes?.scrollIntoView({ block: "center" });
   });

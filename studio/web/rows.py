@@ -12,7 +12,7 @@ from studio.core.rules import trees
 from studio.core.rules.spans import Span, Trace
 from studio.web import waterfall
 from studio.web.narrowed import ROWS, Narrowed
-from studio.web.waterfall import Bar, Stretch
+from studio.web.waterfall import Bar, Stretch, Tick
 
 WORDS = 4  # of a search that are looked for
 
@@ -22,7 +22,8 @@ class Row:
     """One row: its bar, and how it folds.
 
     `fold` is the key that folds it, "" where there is nothing below; `hidden` counts what is
-    folded; `is_inner` says that it is behind the first row of its step; `hit` is its number among
+    folded; `is_inner` says that it is behind the first row of its step; `reach` is how wide
+    a folded step is; `hit` is its number among
     the hits, 0 for none.
     """
 
@@ -32,6 +33,7 @@ class Row:
     hidden: int = 0
     is_step: bool = False
     is_inner: bool = False
+    reach: float = 0.0
     hit: int = 0
 
 
@@ -54,6 +56,7 @@ class Shown:
 
     rows: tuple[Row, ...]
     axis: tuple[Stretch, ...]
+    ticks: tuple[Tick, ...]
     start: int
     found: int
     total: int
@@ -81,6 +84,7 @@ class Shape:
     steps: Sequence[int]  # of each row, 0 for none; what lies below a row is of its step
     heads: Mapping[int, int]  # the first row of each step that has more
     sizes: Mapping[int, int]
+    last: Mapping[int, int | None]  # when each step ended, None while it is open
     plugins: tuple[str, ...]
 
 
@@ -97,6 +101,7 @@ def shape(trace: Trace) -> Shape:
 
 def _shape(trace: Trace) -> Shape:
     steps, sizes, firsts, step = list[int](), dict[int, int](), dict[int, int](), 0
+    last: dict[int, int | None] = {}
     for at, span in enumerate(trace.spans):
         if span.depth <= 1:
             step = span.step or 0
@@ -104,10 +109,13 @@ def _shape(trace: Trace) -> Shape:
         if step:
             firsts.setdefault(step, at)
             sizes[step] = sizes.get(step, 0) + 1
+            before = last.get(step, 0)
+            last[step] = None if before is None or span.end is None else max(before, span.end)
     heads = {step: at for step, at in firsts.items() if sizes[step] > 1}
     plugins = tuple(sorted({span.plugin for span in trace.spans if span.plugin}))
     return Shape(
-        ends=trees.ends(trace.spans), steps=steps, heads=heads, sizes=sizes, plugins=plugins
+        ends=trees.ends(trace.spans), steps=steps, heads=heads, sizes=sizes, last=last,
+        plugins=plugins,
     )
 
 
@@ -125,11 +133,11 @@ def shown(
         places = hits
     start = _start(trace, places, narrowed)
     window = places[start : start + narrowed.rows]
-    axis = waterfall.axis(trace, zoom)
+    axis = waterfall.axis(trace, _interval(trace, window, zoom, len(places)))
     numbers = {at: number for number, at in enumerate(hits, 1)}
     return Shown(
         rows=tuple(_row(trace, at, narrowed, axis, numbers) for at in window), axis=axis,
-        start=start, found=len(places), total=len(trace.spans), zoom=zoom,
+        ticks=waterfall.ticks(trace, axis), start=start, found=len(places), total=len(trace.spans), zoom=zoom,
         hits=_around(trace, hits, narrowed, window) if narrowed.q else None,
         starts=tuple(trace.spans[at].start for at in places),
     )  # fmt: skip
@@ -169,6 +177,19 @@ def _start(trace: Trace, places: Sequence[int], narrowed: Narrowed) -> int:
     return 0
 
 
+def _interval(
+    trace: Trace, window: Sequence[int], zoom: Span | None, found: int
+) -> tuple[int, int] | None:
+    """The time that the axis shows: of the span zoomed to, of a window's rows, or all of it."""
+    if zoom is not None:
+        return zoom.start, trace.now if zoom.end is None else zoom.end
+    spans = [trace.spans[at] for at in window if trace.spans[at].depth]
+    if len(window) == found or not spans:
+        return None
+    end = max(trace.now if span.end is None else span.end for span in spans)
+    return min(span.start for span in spans), end
+
+
 def _row(
     trace: Trace, at: int, narrowed: Narrowed, axis: Sequence[Stretch], numbers: Mapping[int, int]
 ) -> Row:
@@ -179,10 +200,13 @@ def _row(
         fold, hidden = f"s{step}", of.sizes[step] - 1
     elif span.depth and of.ends[at] - at > 1:
         fold, hidden = span.id, of.ends[at] - at - 1
+    is_folded, bar, reach = bool(fold) and narrowed.is_folded(fold), waterfall.bar(trace, span, axis), 0.0
+    if is_folded and is_step:
+        end = of.last[step]
+        reach = waterfall.place(axis, trace.now if end is None else end) - bar.x
     return Row(
-        bar=waterfall.bar(trace, span, axis), fold=fold, hidden=hidden, is_step=is_step,
-        is_folded=bool(fold) and narrowed.is_folded(fold), hit=numbers.get(at, 0),
-        is_inner=step in of.heads and not is_step,
+        bar=bar, fold=fold, hidden=hidden, is_step=is_step, is_folded=is_folded,
+        hit=numbers.get(at, 0), is_inner=step in of.heads and not is_step, reach=round(reach, 1),
     )  # fmt: skip
 
 

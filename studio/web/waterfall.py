@@ -67,15 +67,16 @@ class Part:
 
 
 _axes: "WeakKeyDictionary[Trace, tuple[Stretch, ...]]" = WeakKeyDictionary()
+_idles: "WeakKeyDictionary[Trace, list[tuple[int, int]]]" = WeakKeyDictionary()
 
 
-def axis(trace: Trace, zoom: Span | None = None) -> tuple[Stretch, ...]:
-    """The stretches of the axis: of the whole turn, or of one span's time.
+def axis(trace: Trace, of: tuple[int, int] | None = None) -> tuple[Stretch, ...]:
+    """The stretches of the axis: of the whole turn, or of the time between two moments (ms).
 
     Where only people and timers were awaited for long, it folds.
     """
-    if zoom is not None:
-        return _axis(trace, zoom.start, trace.now if zoom.end is None else zoom.end)
+    if of is not None:
+        return _axis(trace, *of)
     found = _axes.get(trace)
     if found is None:
         end = trace.now if trace.root.end is None else trace.root.end
@@ -85,7 +86,9 @@ def axis(trace: Trace, zoom: Span | None = None) -> tuple[Stretch, ...]:
 
 def _axis(trace: Trace, start: int, end: int) -> tuple[Stretch, ...]:
     end = max(end, start + 1)
-    idle = _idle(trace, start, end)
+    idle = [
+        (max(a, start), min(b, end)) for a, b in _idle(trace) if min(b, end) > max(a, start)
+    ]
     busy = (end - start) - sum(b - a for a, b in idle)
     folds = [(a, b) for a, b in idle if b - a >= max(FOLD_MS, FOLD_SHARE * max(busy, 1))]
     folds = sorted(sorted(folds, key=lambda one: one[0] - one[1])[:MOST_FOLDED])
@@ -135,16 +138,15 @@ def moment(stretches: Sequence[Stretch], x: float) -> int:
 
 
 def ticks(trace: Trace, stretches: Sequence[Stretch]) -> tuple[Tick, ...]:
-    """What is written along the axis: its ends, what is folded, and quarters where there is room."""
+    """What is written along the axis: its ends, what is folded, and the middle where there is room."""
     opened, last = trace.root.start, stretches[-1]
     gaps = [
         Tick(at=round((one.x + one.w / 2) / 10, 1), lasted=one.end - one.start, is_folded=True)
         for one in stretches if one.is_folded
     ]  # fmt: skip
     found = [Tick(at=0.0, lasted=stretches[0].start - opened, anchor="start"), *gaps]
-    for at in (25.0, 50.0, 75.0):
-        if all(abs(gap.at - at) > NEAR for gap in gaps):
-            found.append(Tick(at=at, lasted=moment(stretches, at * 10) - opened))
+    if all(abs(gap.at - 50.0) > 2 * NEAR for gap in gaps):
+        found.append(Tick(at=50.0, lasted=moment(stretches, WIDE / 2) - opened))
     found.append(Tick(at=100.0, lasted=last.end - opened, anchor="end"))
     near = [gap for gap in gaps if gap.at < NEAR or gap.at > 100 - NEAR]
     kept = [
@@ -181,8 +183,12 @@ def look(span: Span) -> str:
     return "person" if span.what in PEOPLE else "timer"
 
 
-def _idle(trace: Trace, start: int, end: int) -> list[tuple[int, int]]:
+def _idle(trace: Trace) -> list[tuple[int, int]]:
     """The stretches in which no model wrote, no tool was out and no environment was at work."""
+    kept = _idles.get(trace)
+    if kept is not None:
+        return kept
+    start, end = trace.root.start, trace.now if trace.root.end is None else trace.root.end
     work = sorted(
         (span.start, trace.now if span.end is None else span.end)
         for span in trace.spans
@@ -190,9 +196,10 @@ def _idle(trace: Trace, start: int, end: int) -> list[tuple[int, int]]:
     )
     found, at = list[tuple[int, int]](), start
     for a, b in work:
-        if a >= end:
-            break
         if a > at:
             found.append((at, a))
         at = max(at, b)
-    return [*found, (at, end)] if at < end else found
+    if at < end:
+        found.append((at, end))
+    _idles[trace] = found
+    return found

@@ -14,7 +14,7 @@ from studio.web.payloads import Payload
 from studio.web.render import Frame, block, frame, page
 from studio.web.rows import Map, Shown
 from studio.web.visit import asked, person, reader
-from studio.web.waterfall import Part, Tick
+from studio.web.waterfall import Part
 
 SHOW, SPANS = "turns/show.html", "turns/_spans.html"
 
@@ -69,7 +69,6 @@ class TraceView:
     shown: Shown
     plugins: tuple[str, ...]
     parts: tuple[Part, ...]
-    ticks: tuple[Tick, ...]
     map: Map | None
     looked: Looked | None = None
     kinds: tuple[str, ...] = field(default=KINDS)
@@ -129,7 +128,7 @@ async def _view(request: Request) -> TurnView:
         ),
         session=session, trace=trace, here=f"/sessions/{session_id}/turns/{trace.turn.number}",
         narrowed=chosen, shown=shown, map=rows.small(trace, shown), disk=disk,
-        parts=waterfall.parts(trace), ticks=waterfall.ticks(trace, shown.axis), plugins=rows.shape(trace).plugins,
+        parts=waterfall.parts(trace), plugins=rows.shape(trace).plugins,
         looked=await _looked(request, trace, chosen, disk),
     )  # fmt: skip
 
@@ -223,6 +222,8 @@ def _moments(span: Span, facts: "tuple[EventRow, ...] | list[EventRow]") -> tupl
         if fact.type in ("decision.recorded", "call.settled"):
             words, who = str(fact.payload.get("choice", words)), str(fact.payload.get("by", ""))
         elif fact.type == "call.started":
-            words = f"send {fact.payload.get('send', 1)}"
+            words = f"send {fact.payload.get('send', 1)}, under the same key"
+            if fact.payload.get("send", 1) == 1:
+                continue
         found.append(Moment(words=words, offset=offset, who=who))
     return tuple(sorted(found, key=lambda one: one.offset))
