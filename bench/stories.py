@@ -5,6 +5,7 @@ from them: nobody waits for 60,000 commits.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -15,7 +16,7 @@ from studio.core.store import codec, raw, rows
 from studio.core.store.db import Db
 
 BEGAN = 1_790_000_000_000
-TOGETHER = 2_000  # facts whose rows are made at once
+TOGETHER = 400  # facts whose rows are made at once
 CALLS = 4  # of a step
 MCP = e.Origin(kind="mcp", server="ledger", plugin="release-kit", plugin_version="1.2.0")
 HTTP = e.Origin(kind="http")
@@ -64,12 +65,25 @@ def _record(conn: Any, session_id: str, told: list[Timed]) -> None:
         for seq, (at, event) in enumerate(told, 1)
     ]  # fmt: skip
     raw.put_many(conn, INSERT, [_row(fact) for fact in facts])
-    for at in range(0, len(facts), TOGETHER):
-        before, some = session, facts[at : at + TOGETHER]
+    for some in _steps_together(facts):
+        before = session
         for fact in some:
             session = apply(session, fact)
         rows.derive(conn, before, session, some)
+        if session.turn is not None:  # calls of steps that are over: nothing looks at them again
+            session = replace(session, turn=replace(session.turn, calls={}))
     raw.put(conn, "UPDATE positions SET last = ?", (position + len(facts),))
+
+
+def _steps_together(facts: list[e.Fact]) -> Iterator[list[e.Fact]]:
+    """The facts in groups of whole steps."""
+    group = list[e.Fact]()
+    for fact in facts:
+        if len(group) >= TOGETHER and isinstance(fact.event, e.ModelRequested):
+            yield group
+            group = []
+        group.append(fact)
+    yield group
 
 
 def _row(fact: e.Fact) -> tuple[Any, ...]:
