@@ -34,13 +34,18 @@ INSERT = (
 Timed = tuple[int, e.Event]
 
 
+def session_of(spans: int) -> str:
+    """The id of the session whose turn has so many spans."""
+    return ids.make("ses", BEGAN + spans, spans.to_bytes(10, "big"))
+
+
 async def turn(db: Db, agent: str, spans: int, *, size: int = 400) -> tuple[str, str]:
     """A session with one turn of so many spans, its root counted; ids of session and turn.
 
     Arguments and results have about `size` bytes each; one call in 500 fails.
     """
-    session_id = ids.make("ses", BEGAN + spans, spans.to_bytes(10, "big"))
-    turn_id = ids.make("trn", BEGAN + spans, spans.to_bytes(10, "big"))
+    session_id = session_of(spans)
+    turn_id = f"trn_{ids.core(session_id)}"
     begun: list[Timed] = [
         (BEGAN, e.SessionStarted(agent=agent, agent_version=1, title=f"{spans:,} spans",
                                  owner="ann")),
