@@ -98,7 +98,7 @@ def narrowed(request: Request) -> Narrowed:
         wrong=asked(request, "wrong") == "1",
         span=asked(request, "span"),
         start=_number(asked(request, "from")),
-        rows=min(max(_number(asked(request, "rows")) or ROWS, 1), MOST_ROWS),
+        rows=min(max(_number(asked(request, "rows")) or ROWS, ROWS), MOST_ROWS),
         base=_number(asked(request, "base")),
         zoom=asked(request, "zoom"),
         folds=tuple(dict.fromkeys(folds)),

@@ -86,6 +86,8 @@ class Shape:
     sizes: Mapping[int, int]
     last: Mapping[int, int | None]  # when each step ended, None while it is open
     plugins: tuple[str, ...]
+    tokens: tuple[int, int]  # in and out, of all attempts that said
+    cost: tuple[float, bool]  # US dollars, and whether every attempt said what it cost
 
 
 _shapes: "WeakKeyDictionary[Trace, Shape]" = WeakKeyDictionary()
@@ -115,8 +117,18 @@ def _shape(trace: Trace) -> Shape:
     plugins = tuple(sorted({span.plugin for span in trace.spans if span.plugin}))
     return Shape(
         ends=trees.ends(trace.spans), steps=steps, heads=heads, sizes=sizes, last=last,
-        plugins=plugins,
+        plugins=plugins, tokens=_tokens(trace), cost=_cost(trace),
     )
+
+
+def _tokens(trace: Trace) -> tuple[int, int]:
+    models = [span for span in trace.spans if span.kind == "model"]
+    return sum(s.input_tokens or 0 for s in models), sum(s.output_tokens or 0 for s in models)
+
+
+def _cost(trace: Trace) -> tuple[float, bool]:
+    costs = [span.cost for span in trace.spans if span.kind == "model"]
+    return sum(cost or 0.0 for cost in costs), None not in costs
 
 
 def shown(

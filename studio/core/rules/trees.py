@@ -18,6 +18,10 @@ def grown(root: Span, spans: Iterable[Span]) -> list[Span]:
         children[span.id] = []
     for span in sorted(spans, key=place):
         children[span.parent if span.parent in children else root.id].append(span)
+    if len(children[root.id]) == len(spans):  # as most turns are: nothing lies below another
+        for span in children[root.id]:
+            hang(span, root)
+        return [root, *children[root.id]]
     seen, found = {root.id}, [root]
     _below(root, children, seen, found)
     while len(seen) < len(children):  # circles: the first of each hangs on the root
@@ -37,7 +41,11 @@ def place(span: Span) -> tuple[int, bool, int, str]:
 
 def hang(span: Span, parent: Span) -> None:
     """Hang a span on its parent and cut it to that."""
-    start, end = max(span.start, parent.start), span.end
+    start, end, last = span.start, span.end, parent.end
+    span.parent, span.depth = parent.id, parent.depth + 1
+    if last is not None and end is not None and parent.start <= start <= end <= last:
+        return
+    start = max(start, parent.start)
     if parent.end is not None:
         start = min(start, parent.end)
         end = parent.end if end is None else min(end, parent.end)
@@ -45,7 +53,6 @@ def hang(span: Span, parent: Span) -> None:
         end = max(end, start)
     if (start, end) != (span.start, span.end):
         span.start, span.end, span.is_cut = start, end, True
-    span.parent, span.depth = parent.id, parent.depth + 1
 
 
 def _below(top: Span, children: dict[str, list[Span]], seen: set[str], found: list[Span]) -> None:

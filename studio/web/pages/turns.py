@@ -12,7 +12,7 @@ from studio.web import payloads, rows, waterfall
 from studio.web.narrowed import KINDS, MOST_ROWS, Narrowed, narrowed
 from studio.web.payloads import Payload
 from studio.web.render import Frame, block, frame, page
-from studio.web.rows import Map, Shown
+from studio.web.rows import Map, Shape, Shown
 from studio.web.visit import asked, person, reader
 from studio.web.waterfall import Part
 
@@ -57,40 +57,29 @@ class Looked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceView:
-    """What the rows of a trace, its map and a span looked at are drawn from.
-
-    `here` is the address of the page without its query.
-    """
+class SpanView:
+    """What one span looked at is drawn from. `here` is the page's address without its query."""
 
     trace: Trace
     here: str
     narrowed: Narrowed
+    looked: Looked | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceView(SpanView):
+    """What the rows of a trace, its map and a span looked at are drawn from."""
+
     shown: Shown
-    plugins: tuple[str, ...]
     parts: tuple[Part, ...]
     map: Map | None
-    looked: Looked | None = None
     kinds: tuple[str, ...] = field(default=KINDS)
     most: int = MOST_ROWS
 
     @property
-    def tokens(self) -> tuple[int, int]:
-        """Tokens in and out of all attempts that said."""
-        spans = self.trace.spans
-        read, written = (s.input_tokens or 0 for s in spans), (s.output_tokens or 0 for s in spans)
-        return sum(read), sum(written)
-
-    @property
-    def cost(self) -> tuple[float, bool]:
-        """US dollars, and whether every attempt said what it cost."""
-        models = [span for span in self.trace.spans if span.kind == "model"]
-        return sum(span.cost or 0.0 for span in models), all(s.cost is not None for s in models)
-
-    @property
-    def has_steps(self) -> bool:
-        """There are steps that can be folded."""
-        return bool(rows.shape(self.trace).heads)
+    def shape(self) -> Shape:
+        """What of the trace is the same for whoever looks."""
+        return rows.shape(self.trace)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,32 +93,35 @@ class TurnView(TraceView):
 
 async def show(request: Request) -> Response:
     """GET /sessions/{session_id}/turns/{turn}."""
-    view = await _view(request)
-    region = asked(request, "region")
-    if region in ("rows", "span"):
-        return block(request, SPANS, region, view)
-    if region == "trace":
-        return block(request, SHOW, "trace", view)
-    return page(request, SHOW, view)
-
-
-async def _view(request: Request) -> TurnView:
-    session_id, asking = request.path_params["session_id"], person(request)
+    asking, session_id = person(request), request.path_params["session_id"]
     trace = await reader(request).trace(asking, session_id, request.path_params["turn"])
-    session = await reader(request).session(asking, session_id)
     disk = await reader(request).turn_disk(asking, session_id, trace.turn.id)
-    chosen = _chosen(trace, narrowed(request), asked(request, "of"))
-    found = await _payloads(request, trace, chosen)
-    shown = rows.shown(trace, chosen, found)
+    chosen, region = _chosen(trace, narrowed(request), asked(request, "of")), asked(request, "region")
+    looked = await _looked(request, trace, chosen, disk)
+    if region == "span":
+        here = f"/sessions/{session_id}/turns/{trace.turn.number}"
+        view = SpanView(trace=trace, here=here, narrowed=chosen, looked=looked)
+        return block(request, SPANS, "span", view)
+    whole = await _view(request, trace, chosen, looked, disk)
+    if region == "rows":
+        return block(request, SPANS, "rows", whole)
+    return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
+
+
+async def _view(
+    request: Request, trace: Trace, chosen: Narrowed, looked: Looked | None, disk: TurnDisk | None
+) -> TurnView:
+    asking, session_id = person(request), trace.turn.session_id
+    session = await reader(request).session(asking, session_id)
+    shown = rows.shown(trace, chosen, await _payloads(request, trace, chosen))
     return TurnView(
         frame=await frame(
             request, f"Turn {trace.turn.number} of {session.row.title}", nav="sessions",
             live=f"/live/trace/{session_id}",
         ),
         session=session, trace=trace, here=f"/sessions/{session_id}/turns/{trace.turn.number}",
-        narrowed=chosen, shown=shown, map=rows.small(trace, shown), disk=disk,
-        parts=waterfall.parts(trace), plugins=rows.shape(trace).plugins,
-        looked=await _looked(request, trace, chosen, disk),
+        narrowed=chosen, shown=shown, map=rows.small(trace, shown), disk=disk, looked=looked,
+        parts=waterfall.parts(trace),
     )  # fmt: skip
 
 
