@@ -98,7 +98,9 @@ async def _filled(folder: Path) -> dict[int, str]:
             if not await built.db.read(partial(_is_there, session_id=found[size])):
                 began = time.perf_counter()
                 await stories.turn(built.db, AGENT["name"], size)
-                print(f"     {size:,} spans made in {time.perf_counter() - began:,.0f} s", flush=True)
+                print(
+                    f"     {size:,} spans made in {time.perf_counter() - began:,.0f} s", flush=True
+                )
     return found
 
 
@@ -115,7 +117,9 @@ async def _served(context: BrowserContext, of: Peer, size: int) -> list[Figure]:
     async with httpx.AsyncClient(cookies=cookies, headers=headers, timeout=60) as http:
         first = await _asked(http, f"{of.link(size)}?region=trace")
         again = [await _asked(http, f"{of.link(size)}?region=trace") for _ in range(REPEATS)]
-        span = [await _asked(http, f"{of.link(size)}?region=span&of={call}") for _ in range(REPEATS)]
+        span = [
+            await _asked(http, f"{of.link(size)}?region=span&of={call}") for _ in range(REPEATS)
+        ]
         find = [await _asked(http, f"{of.link(size)}?region=trace&q=order") for _ in range(3)]
     name, is_most = f"{size:,} spans", size == 20_000
     return [

@@ -104,9 +104,7 @@ def test_a_part_of_the_map_leads_to_the_rows_of_its_time(studio: Studio, sign_in
     assert page.evaluate("axe.run(document).then(found => found.violations.map(v => v.id))") == []
 
 
-def test_rows_fold_and_hits_are_walked_through_by_keyboard(
-    studio: Studio, sign_in: SignIn
-) -> None:
+def test_rows_fold_and_hits_are_walked_through_by_keyboard(studio: Studio, sign_in: SignIn) -> None:
     page, path = sign_in(studio), long_turn(studio)
     look(page, studio, path)
     step = page.locator(SHOWN).filter(has_text="chat").first

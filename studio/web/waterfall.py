@@ -86,9 +86,7 @@ def axis(trace: Trace, of: tuple[int, int] | None = None) -> tuple[Stretch, ...]
 
 def _axis(trace: Trace, start: int, end: int) -> tuple[Stretch, ...]:
     end = max(end, start + 1)
-    idle = [
-        (max(a, start), min(b, end)) for a, b in _idle(trace) if min(b, end) > max(a, start)
-    ]
+    idle = [(max(a, start), min(b, end)) for a, b in _idle(trace) if min(b, end) > max(a, start)]
     busy = (end - start) - sum(b - a for a, b in idle)
     folds = [(a, b) for a, b in idle if b - a >= max(FOLD_MS, FOLD_SHARE * max(busy, 1))]
     folds = sorted(sorted(folds, key=lambda one: one[0] - one[1])[:MOST_FOLDED])
@@ -138,7 +136,7 @@ def moment(stretches: Sequence[Stretch], x: float) -> int:
 
 
 def ticks(trace: Trace, stretches: Sequence[Stretch]) -> tuple[Tick, ...]:
-    """What is written along the axis: its ends, what is folded, and the middle where there is room."""
+    """What is written along the axis: its ends, what is folded, the middle where there is room."""
     opened, last = trace.root.start, stretches[-1]
     gaps = [
         Tick(at=round((one.x + one.w / 2) / 10, 1), lasted=one.end - one.start, is_folded=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from studio.core.rules import traces
 from studio.core.rules.spans import Mark, Told, Trace, Work
-from studio.web import rows
+from studio.web import minimap, rows
 from studio.web.narrowed import ROWS, Narrowed
 
 T0 = 1_700_000_000_000
@@ -127,11 +127,11 @@ def test_the_map_leads_to_the_rows_of_each_time_and_is_not_there_for_a_few() -> 
     found = trace(200)
     shown = look(found)
 
-    drawn = rows.small(found, shown)
+    drawn = minimap.drawn(found, shown)
 
-    assert rows.small(trace(3), look(trace(3))) is None
+    assert minimap.drawn(trace(3), look(trace(3))) is None
     assert drawn is not None
-    assert len(drawn.buckets) == rows.BUCKETS
+    assert len(drawn.buckets) == minimap.BUCKETS
     assert sum(one.is_wrong for one in drawn.buckets) == 1
     for lead in drawn.leads[1:]:
         assert found.spans[lead.start].start - T0 >= lead.offset

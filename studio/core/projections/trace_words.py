@@ -1,4 +1,4 @@
-"""Which effects of a turn have a word in what they were given, what came of them, or why they ended.
+"""Which effects of a turn have a word in what they were given, what came of them or why they ended.
 
 Contents stand whole beside their effect up to 32 KiB; of larger ones the beginning and the end do,
 and only those are looked through.

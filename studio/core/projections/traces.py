@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from studio.core.projections import surroundings, sessions
+from studio.core.projections import sessions, surroundings
 from studio.core.rules import comparing, traces
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
@@ -133,7 +133,7 @@ def _told(conn: sa.Connection, person: Person, session_id: str, turn: str) -> To
 
 
 def _newest(conn: sa.Connection, turn: Told) -> int:
-    """The seq of the newest fact that names the turn: what was built from it holds until another."""
+    """The seq of the newest fact of the turn: what was built from it holds until another comes."""
     here = sa.func.coalesce(e.session_id, "") == turn.session_id  # found by the turns' own index
     query = sa.select(e.seq).where(e.turn_id == turn.id, here)
     return int(conn.execute(query.order_by(e.seq.desc()).limit(1)).scalar() or 0)

@@ -1128,8 +1128,8 @@ class OperationEnded(Event):
 class EgressTried(Event):
     """Something in the environment tried to reach a host. Never a path, a header or a body.
 
-    `up` and `down` are bytes; `turns` (at most 16) ran at that moment. `effect_id` is the call whose
-    command it was, where that is known; its turn is the first. `began` is ms, UTC.
+    `up` and `down` are bytes; `turns` (at most 16) ran at that moment. `effect_id` is the call
+    whose command it was, where that is known; its turn is the first. `began` is ms, UTC.
     """
 
     TYPE: ClassVar[str] = "egress.tried"

@@ -144,7 +144,9 @@ NOTHING: Mapping[str, str | int | float | bool] = {}
 
 @dataclass(kw_only=True, slots=True)
 class Span:
-    """One span. It is finished while its trace is made, and never changed after. Times are ms, UTC; `end` is None while it is open.
+    """One span. Times are ms, UTC; `end` is None while it is open.
+
+    It is finished while its trace is made, and never changed after.
 
     `what` is the tool, the model, the kind of the wait, or what the environment did (setup,
     command, keep, connect); `origin` the kind of a call (mcp, http and so on); `who` decided a

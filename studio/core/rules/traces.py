@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from studio.core.rules import shares, trees
 from studio.core.rules.environments import spans as environments
-from studio.core.rules.spans import Around, Mark, Names, Span, Stand, State, Told, Trace, Work
+from studio.core.rules.spans import Around, Kind, Mark, Names, Span, Stand, State, Told, Trace, Work
 
 BORED = 50  # ms: a wait for a worker that is shorter is nobody's business
 
 
 NOTHING = Around()
-KINDS = ("model", "tool", "wait", "environment")
+KINDS: tuple[Kind, ...] = ("model", "tool", "wait", "environment")
 
 
 def trace(

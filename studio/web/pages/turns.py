@@ -8,11 +8,12 @@ from starlette.responses import Response
 from studio.core.reader import CallRow, EventRow, SessionView, TurnDisk
 from studio.core.rules import conventions
 from studio.core.rules.spans import Span, Trace
-from studio.web import payloads, rows, waterfall
+from studio.web import minimap, payloads, rows, waterfall
+from studio.web.minimap import Map
 from studio.web.narrowed import KINDS, MOST_ROWS, Narrowed, narrowed
 from studio.web.payloads import Payload
 from studio.web.render import Frame, block, frame, page
-from studio.web.rows import Map, Shape, Shown
+from studio.web.rows import Shape, Shown
 from studio.web.visit import asked, person, reader
 from studio.web.waterfall import Part
 
@@ -96,7 +97,10 @@ async def show(request: Request) -> Response:
     asking, session_id = person(request), request.path_params["session_id"]
     trace = await reader(request).trace(asking, session_id, request.path_params["turn"])
     disk = await reader(request).turn_disk(asking, session_id, trace.turn.id)
-    chosen, region = _chosen(trace, narrowed(request), asked(request, "of")), asked(request, "region")
+    chosen, region = (
+        _chosen(trace, narrowed(request), asked(request, "of")),
+        asked(request, "region"),
+    )
     looked = await _looked(request, trace, chosen, disk)
     if region == "span":
         here = f"/sessions/{session_id}/turns/{trace.turn.number}"
@@ -120,7 +124,7 @@ async def _view(
             live=f"/live/trace/{session_id}",
         ),
         session=session, trace=trace, here=f"/sessions/{session_id}/turns/{trace.turn.number}",
-        narrowed=chosen, shown=shown, map=rows.small(trace, shown), disk=disk, looked=looked,
+        narrowed=chosen, shown=shown, map=minimap.drawn(trace, shown), disk=disk, looked=looked,
         parts=waterfall.parts(trace),
     )  # fmt: skip
 
