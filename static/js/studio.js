@@ -253,6 +253,7 @@
   /* ---- htmx: only what carries the page's nonce may ask; what failed is said, or asked again ---- */
   on("htmx:config:request", event => {
     const { sourceElement, request } = event.detail.ctx;
+    event.detail.ctx.goes = sourceElement.dataset.goes; /* the link itself may be another after the morph */
     if (sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
     if (sourceElement === stream && position) request.headers["Last-Event-ID"] = position;
   });
@@ -281,6 +282,9 @@
   on("htmx:finally:request", event => {
     const lead = event.detail.ctx.sourceElement?.dataset?.leads;
     if (lead && matchMedia("(max-width: 47.5rem)").matches) document.getElementById(lead)?.scrollIntoView({ block: "nearest" });
+    const goes = document.getElementById(event.detail.ctx.goes);
+    goes?.focus({ preventScroll: true });
+    goes?.scrollIntoView({ block: "center" });
   });
 
   /* ---- typed text is never lost ---- */
@@ -351,7 +355,9 @@
     j: () => move(1), k: () => move(-1), g: () => { leap = Date.now(); },
     x: () => { const box = row() && one("[data-tick]", row()); if (box?.getClientRects().length) box.click(); },
     "/": () => one("[data-search]")?.focus(), "?": () => PRESSES.help(),
+    n: () => one("[data-next-hit]")?.click(), p: () => one("[data-previous-hit]")?.click(), z: () => one("[data-zoom]")?.click(),
   };
+  const turn = key => { const link = row() && one(`[data-turns="${key}"]`, row()); link?.click(); return Boolean(link); };
   on("focusin", ({ target }) => { const at = target.closest("[data-row]"); if (at) place = rows().indexOf(at); });
   on("keydown", event => {
     const { key, target } = event;
@@ -364,7 +370,7 @@
     if (leaping) one(`[data-go="${key}"]`)?.click();
     else if (KEYS[key]) KEYS[key]();
     else if (key === "Enter" && target.matches("[data-row]")) one("[data-open], .table__link, summary", target)?.click();
-    else if (!letter || !answer(key)) return;
+    else if (key.startsWith("Arrow") ? !turn(key) : !letter || !answer(key)) return;
     event.preventDefault();
   });
 

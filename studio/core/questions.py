@@ -21,6 +21,7 @@ from studio.core.projections.environment_manifests import (
 from studio.core.projections.environments import EnvironmentRow, EnvironmentView
 from studio.core.projections.facts import EventRow
 from studio.core.projections.pages import Page
+from studio.core.projections.traces import Built
 from studio.core.rules.access import Person
 from studio.core.sealing import KeyFile
 from studio.core.store.db import Db
@@ -39,7 +40,7 @@ class Questions:
     ) -> None:  # fmt: skip
         self._db, self._journal, self._feed = db, journal, feed
         self._clock, self._data, self._seals = clock, data, seals
-        self._trace_key = trace_key
+        self._trace_key, self._built = trace_key, Built()
 
     async def _read(self, act: Callable[[sa.Connection], T], *texts: str) -> T:
         """Ask the store, once the texts that came from outside are such as it can hold."""

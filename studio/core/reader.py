@@ -5,7 +5,7 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -42,6 +42,7 @@ from studio.core.projections import (
     session,
     sessions,
     timeline,
+    trace_words,
     traces,
     turn_disks,
     turn_list,
@@ -310,13 +311,42 @@ class Reader(ArtifactQuestions, OutsideQuestions):
         """One effect with its contents."""
         return await self._read(lambda conn: calls.one(conn, person, effect_id), effect_id)
 
+    async def call_part(
+        self, person: Person, effect_id: str, part: str, *, offset: int = 0, length: int
+    ) -> bytes:
+        """Some bytes of what an effect was given or what came of it: arguments, proposed, result.
+
+        As they were recorded; b"" behind the end.
+        """
+        return await self._read(
+            lambda conn: calls.part(conn, person, effect_id, part, offset, length), effect_id
+        )
+
+    async def call_facts(
+        self, person: Person, session_id: str, effect_id: str, *, limit: int = 200
+    ) -> list[EventRow]:
+        """The facts of one effect, oldest first."""
+        return await self._read(
+            lambda conn: facts.of_effect(conn, person, session_id, effect_id, limit),
+            session_id, effect_id,
+        )  # fmt: skip
+
+    async def trace_words(
+        self, person: Person, session_id: str, turn_id: str, words: Sequence[str]
+    ) -> list[frozenset[str]]:
+        """For each word the effects of a turn that have it in a payload (its first 32 KiB)."""
+        return await self._read(
+            lambda conn: trace_words.found(conn, person, session_id, turn_id, words),
+            session_id, turn_id, *words,
+        )  # fmt: skip
+
     async def compared(
         self, person: Person, left: tuple[str, str], right: tuple[str, str]
     ) -> Comparison:
         """Two turns side by side; each is (session id, its number or id)."""
-        now, key = self._clock.now(), self._trace_key
+        now, key, built = self._clock.now(), self._trace_key, self._built
         return await self._read(
-            lambda conn: traces.compared(conn, person, left, right, key=key, now=now),
+            lambda conn: traces.compared(conn, person, left, right, key=key, now=now, built=built),
             *left, *right,
         )  # fmt: skip
 
@@ -347,9 +377,11 @@ class Reader(ArtifactQuestions, OutsideQuestions):
 
     async def trace(self, person: Person, session_id: str, turn: str) -> Trace:
         """A turn (by its number or id) as spans: where its time went. Also while it is in hand."""
-        now, key = self._clock.now(), self._trace_key
+        now, key, built = self._clock.now(), self._trace_key, self._built
         return await self._read(
-            lambda conn: traces.of_turn(conn, person, session_id, turn, key=key, now=now),
+            lambda conn: traces.of_turn(
+                conn, person, session_id, turn, key=key, now=now, built=built
+            ),
             session_id, turn,
         )  # fmt: skip
 

@@ -3,8 +3,9 @@
 Positions are thousandths of the axis: an SVG attribute each, as the page's CSP allows no styles.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from studio.core.rules.shares import PEOPLE
 from studio.core.rules.spans import Span, Trace
@@ -15,6 +16,7 @@ FOLD_MS = 20_000  # what is shorter is never folded
 FOLD_SHARE = 0.3  # of what is not idle
 FOLDED = 70.0  # how wide a folded stretch is drawn
 MOST_FOLDED = 8
+NEAR = 12.0  # per cent of the axis within which two words would touch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +32,27 @@ class Stretch:
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One span with its bar; `look` is how it is drawn: model, tool, person, timer, or agent."""
+    """One span with its bar; `look` is how it is drawn: model, tool, person, timer, environment…
+
+    `written` is where the first token came, None where nobody said.
+    """
 
     span: Span
     look: str
     x: float
     w: float
     lasted: int
+    written: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tick:
+    """A word on the axis at a percentage of it: how far into the turn, or what is folded there."""
+
+    at: float
+    lasted: int
+    is_folded: bool = False
+    anchor: str = "middle"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +66,27 @@ class Part:
     w: float
 
 
-def axis(trace: Trace) -> tuple[Stretch, ...]:
-    """The stretches of the axis. Where only people and timers were awaited for long, it folds."""
-    start = trace.turn.opened
-    end = max(trace.now if trace.turn.ended is None else trace.turn.ended, start + 1)
-    idle = _idle(trace, start, end)
+_axes: "WeakKeyDictionary[Trace, tuple[Stretch, ...]]" = WeakKeyDictionary()
+_idles: "WeakKeyDictionary[Trace, list[tuple[int, int]]]" = WeakKeyDictionary()
+
+
+def axis(trace: Trace, of: tuple[int, int] | None = None) -> tuple[Stretch, ...]:
+    """The stretches of the axis: of the whole turn, or of the time between two moments (ms).
+
+    Where only people and timers were awaited for long, it folds.
+    """
+    if of is not None:
+        return _axis(trace, *of)
+    found = _axes.get(trace)
+    if found is None:
+        end = trace.now if trace.root.end is None else trace.root.end
+        found = _axes[trace] = _axis(trace, trace.root.start, end)
+    return found
+
+
+def _axis(trace: Trace, start: int, end: int) -> tuple[Stretch, ...]:
+    end = max(end, start + 1)
+    idle = [(max(a, start), min(b, end)) for a, b in _idle(trace) if min(b, end) > max(a, start)]
     busy = (end - start) - sum(b - a for a, b in idle)
     folds = [(a, b) for a, b in idle if b - a >= max(FOLD_MS, FOLD_SHARE * max(busy, 1))]
     folds = sorted(sorted(folds, key=lambda one: one[0] - one[1])[:MOST_FOLDED])
@@ -72,17 +104,17 @@ def axis(trace: Trace) -> tuple[Stretch, ...]:
     return tuple(found)
 
 
-def bars(trace: Trace, spans: Iterable[Span]) -> tuple[Bar, ...]:
-    """These spans on the trace's axis."""
-    stretches = axis(trace)
-    found = []
-    for span in spans:
-        x = place(stretches, span.start)
-        w = max(place(stretches, trace.now if span.end is None else span.end) - x, THIN)
-        found.append(
-            Bar(span=span, look=look(span), x=min(x, WIDE - w), w=w, lasted=span.lasted(trace.now))
-        )
-    return tuple(found)
+def bar(trace: Trace, span: Span, stretches: Sequence[Stretch]) -> Bar:
+    """This span on an axis; what lies beyond its ends is cut."""
+    x = place(stretches, span.start)
+    w = max(place(stretches, trace.now if span.end is None else span.end) - x, THIN)
+    written = None
+    if span.first_token is not None:
+        written = min(place(stretches, span.start + span.first_token), x + w)
+    return Bar(
+        span=span, look=look(span), x=min(x, WIDE - w), w=w, lasted=span.lasted(trace.now),
+        written=written,
+    )  # fmt: skip
 
 
 def place(stretches: Sequence[Stretch], moment: int) -> float:
@@ -94,12 +126,41 @@ def place(stretches: Sequence[Stretch], moment: int) -> float:
     return WIDE
 
 
+def moment(stretches: Sequence[Stretch], x: float) -> int:
+    """Which moment is at a place of the axis, in ms: `place` the other way round."""
+    for one in stretches:
+        if x <= one.x + one.w:
+            share = (x - one.x) / max(one.w, 0.001)
+            return one.start + round((one.end - one.start) * min(max(share, 0.0), 1.0))
+    return stretches[-1].end
+
+
+def ticks(trace: Trace, stretches: Sequence[Stretch]) -> tuple[Tick, ...]:
+    """What is written along the axis: its ends, what is folded, the middle where there is room."""
+    opened, last = trace.root.start, stretches[-1]
+    gaps = [
+        Tick(at=round((one.x + one.w / 2) / 10, 1), lasted=one.end - one.start, is_folded=True)
+        for one in stretches if one.is_folded
+    ]  # fmt: skip
+    found = [Tick(at=0.0, lasted=stretches[0].start - opened, anchor="start"), *gaps]
+    if all(abs(gap.at - 50.0) > 2 * NEAR for gap in gaps):
+        found.append(Tick(at=50.0, lasted=moment(stretches, WIDE / 2) - opened))
+    found.append(Tick(at=100.0, lasted=last.end - opened, anchor="end"))
+    near = [gap for gap in gaps if gap.at < NEAR or gap.at > 100 - NEAR]
+    kept = [
+        one for one in found
+        if one.is_folded or all(abs(gap.at - one.at) > NEAR for gap in near)
+    ]  # fmt: skip
+    return tuple(sorted(kept, key=lambda one: one.at))
+
+
 def parts(trace: Trace) -> tuple[Part, ...]:
     """Where the time went, as one stacked bar."""
     shares, x, found = trace.shares, 0.0, []
     for name, words, lasted in (
         ("model", "model", shares.model),
         ("tool", "tools", shares.tool),
+        ("environment", "environment", shares.environment),
         ("person", "people", shares.person),
         ("timer", "timers and retries", shares.timer),
         ("rest", "overhead", shares.overhead),
@@ -120,16 +181,23 @@ def look(span: Span) -> str:
     return "person" if span.what in PEOPLE else "timer"
 
 
-def _idle(trace: Trace, start: int, end: int) -> list[tuple[int, int]]:
-    """The stretches in which no model wrote and no tool was out."""
+def _idle(trace: Trace) -> list[tuple[int, int]]:
+    """The stretches in which no model wrote, no tool was out and no environment was at work."""
+    kept = _idles.get(trace)
+    if kept is not None:
+        return kept
+    start, end = trace.root.start, trace.now if trace.root.end is None else trace.root.end
     work = sorted(
         (span.start, trace.now if span.end is None else span.end)
         for span in trace.spans
-        if span.kind in ("model", "tool", "other")
+        if span.kind in ("model", "tool", "environment", "other")
     )
     found, at = list[tuple[int, int]](), start
     for a, b in work:
         if a > at:
             found.append((at, a))
         at = max(at, b)
-    return [*found, (at, end)] if at < end else found
+    if at < end:
+        found.append((at, end))
+    _idles[trace] = found
+    return found

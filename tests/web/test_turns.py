@@ -2,7 +2,7 @@
 
 from tests.web.conftest import Studio, Visitor
 
-LOOK = {"tool": "look", "server": "ledger", "plugin": "kit"}
+LOOK = {"tool": "look"}
 
 
 async def told(studio: Studio, **more: bool) -> tuple[str, str]:
@@ -45,10 +45,70 @@ async def test_filters_narrow_the_rows_and_say_so(studio: Studio, alice: Visitor
     session_id, _ = await told(studio)
 
     models = await alice.open(f"/sessions/{session_id}/turns/1?kind=model")
-    nothing = await alice.open(f"/sessions/{session_id}/turns/1?q=zebra")
+    nothing = await alice.open(f"/sessions/{session_id}/turns/1?plugin=zebra")
 
     assert "1 span of 3" in models.one(id="spans-title").text
     assert "No span fits" in nothing.one("main").text
+
+
+async def test_a_word_of_a_payload_is_found_and_its_row_marked(
+    studio: Studio, alice: Visitor
+) -> None:
+    session_id, effect_id = await told(studio)
+    await studio.story.run(session_id, effect_id, {"text": "The Zebra\nis \u00fcber all"})
+    base = f"/sessions/{session_id}/turns/1"
+
+    page = await alice.open(f"{base}?q=zebra")
+
+    assert "1 hit" in page.one(id="hits").text
+    (row,) = [li for li in page.one(id="rows").all("li") if "data-hit" in li.attrs]
+    assert "execute_tool publish_it" in row.text
+    found = await alice.open(page.role("link", "Next n")[0].attrs["href"])
+    assert "1 of 1 hit" in found.one(id="hits").text
+    assert found.one(id="span").one("h2").text == "execute_tool publish_it"
+    for word, hits in (("sha256", 0), ("stored", 0), ("text", 1), ("\u00fcber", 1), ("2.4", 1)):
+        page = await alice.open(f"{base}?q={word}")
+        assert ("data-hit" in str(page)) == bool(hits), word
+
+
+async def test_what_a_span_carries_is_shown_searched_and_taken_away(
+    studio: Studio, alice: Visitor
+) -> None:
+    session_id, effect_id = await told(studio)
+    await studio.story.run(session_id, effect_id, "needle " + "hay " * 20_000 + "Needle")
+
+    page = await alice.open(f"/sessions/{session_id}/turns/1?of={effect_id}&find=needle")
+
+    side = page.one(id="span")
+    assert "2 places" in side.text
+    assert [mark.text for mark in side.all("mark")] == ["needle", "Needle"]
+    assert "The first 50 kB." in side.text
+    (link,) = [a for a in side.all("a") if a.attrs["href"].endswith("/result")]
+    taken = await alice.get(link.attrs["href"])
+    assert len(taken.content) == int(taken.headers["content-length"]) == 80_015
+    assert taken.headers["content-disposition"].startswith("attachment")
+    assert taken.headers["content-type"] == "application/octet-stream"
+    assert "sandbox" in taken.headers["content-security-policy"]
+
+
+async def test_a_long_turn_comes_in_windows_with_a_map(studio: Studio, alice: Visitor) -> None:
+    session_id = await studio.story.session("Long")
+    await studio.story.message(session_id)
+    for _ in range(130):
+        (effect_id,) = await studio.story.reply(session_id, "", LOOK)
+        await studio.story.run(session_id, effect_id)
+
+    page = await alice.open(f"/sessions/{session_id}/turns/1")
+
+    rows = [li for li in page.one(id="rows").all("li") if "data-row" in li.attrs]
+    assert len(rows) == 200
+    assert "61 rows more" in page.one(id="rows-more").text
+    assert len(page.one("nav", **{"aria-label": "The whole turn: parts of its time"}).all("a")) > 9
+    more = await alice.open(page.one(id="rows-more").one("a").attrs["href"])
+    assert len([li for li in more.one(id="rows").all("li") if "data-row" in li.attrs]) == 61
+    folded = await alice.open(f"/sessions/{session_id}/turns/1?steps=1")
+    assert "131 spans of 261" in folded.one(id="spans-title").text
+    assert more.one(id="rows-earlier").role("link", "200 rows before these")
 
 
 async def test_the_region_alone_is_given_to_an_open_page(studio: Studio, alice: Visitor) -> None:

@@ -31,11 +31,16 @@ def trace(wait: int, ended: bool = True) -> Trace:
     return traces.trace(told, facts, works, [held], key=b"k", now=T0 + wait + 2_000)
 
 
+def bars(of: Trace) -> list[waterfall.Bar]:
+    """All of a trace's spans on its axis."""
+    return [waterfall.bar(of, span, waterfall.axis(of)) for span in of.spans]
+
+
 def test_a_long_wait_is_folded_and_what_worked_stays_wide() -> None:
     found = trace(2 * HOUR)
 
     axis = waterfall.axis(found)
-    root, model, wait, tool = waterfall.bars(found, found.spans)
+    root, model, wait, tool = bars(found)
 
     assert [one.is_folded for one in axis] == [False, True, False]
     assert axis[1].end - axis[1].start == 2 * HOUR
@@ -48,7 +53,7 @@ def test_a_long_wait_is_folded_and_what_worked_stays_wide() -> None:
 def test_a_short_wait_is_drawn_in_proportion() -> None:
     found = trace(2_000)
 
-    _root, model, wait, tool = waterfall.bars(found, found.spans)
+    _root, model, wait, tool = bars(found)
 
     assert [one.is_folded for one in waterfall.axis(found)] == [False]
     assert (model.w, wait.w, tool.w) == (250.0, 500.0, 250.0)
@@ -59,7 +64,7 @@ def test_every_bar_lies_within_the_axis() -> None:
     for wait in (0, 1, 999, 30_000, HOUR, 400 * HOUR):
         found = trace(wait)
 
-        for bar in waterfall.bars(found, found.spans):
+        for bar in bars(found):
             assert bar.x >= 0
             assert bar.w >= waterfall.THIN
             assert bar.x + bar.w <= waterfall.WIDE + 0.11
@@ -72,6 +77,33 @@ def test_the_stacked_bar_is_full() -> None:
     assert sum(part.w for part in parts) == waterfall.WIDE
 
 
+def test_a_moment_is_where_it_is_placed() -> None:
+    axis = waterfall.axis(trace(2 * HOUR))
+
+    for x in (0.0, 100.0, 480.0, 700.0, 1000.0):
+        assert abs(waterfall.place(axis, waterfall.moment(axis, x)) - x) < 1.5
+
+
+def test_what_is_folded_is_named_on_the_axis() -> None:
+    found = trace(2 * HOUR)
+
+    ticks = waterfall.ticks(found, waterfall.axis(found))
+
+    assert [tick.lasted for tick in ticks if tick.is_folded] == [2 * HOUR]
+    assert (ticks[0].lasted, ticks[-1].lasted) == (0, 2 * HOUR + 2_000)
+
+
+def test_the_axis_is_that_of_a_part_of_the_turn() -> None:
+    found = trace(2_000)
+    root, model, _wait, tool = found.spans
+
+    axis = waterfall.axis(found, (tool.start, tool.end or 0))
+
+    assert waterfall.bar(found, tool, axis).w == waterfall.WIDE
+    assert waterfall.bar(found, root, axis).w == waterfall.WIDE
+    assert waterfall.bar(found, model, axis).w == waterfall.THIN
+
+
 def test_a_turn_of_no_length_is_drawn() -> None:
     told = Told(
         id="trn_1", session_id="ses_1", number=1, agent="helper", agent_version=1,
@@ -80,5 +112,5 @@ def test_a_turn_of_no_length_is_drawn() -> None:
 
     empty = traces.trace(told, [], [], [], key=b"k", now=T0)
 
-    assert [bar.w for bar in waterfall.bars(empty, empty.spans)] == [waterfall.THIN]
+    assert [bar.w for bar in bars(empty)] == [waterfall.THIN]
     assert waterfall.parts(empty) == ()

@@ -8,10 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from studio.core.projections import pages, sessions
+from studio.core.rules import contents
 from studio.core.rules.access import Person
 from studio.core.rules.errors import NotFound
 from studio.core.rules.events import Content, FileRef, Ruling
-from studio.core.store import codec, tables
+from studio.core.store import blobs, codec, tables
 
 LIMIT_MOST = 1000
 WORDS = 300  # characters of a message in a light row
@@ -156,6 +157,25 @@ def one(conn: sa.Connection, person: Person, effect_id: str) -> CallRow:
     if row is None:
         raise NotFound("There is no such call.", code="call.not_found")
     return of(row)
+
+
+PARTS = ("arguments", "proposed", "result")
+
+
+def part(
+    conn: sa.Connection, person: Person, effect_id: str, name: str, offset: int, length: int
+) -> bytes:
+    """Some bytes of a part of an effect: "arguments", "proposed" or "result".
+
+    Three statements at most. What a provider wants back unchanged is no content for people.
+    """
+    call = one(conn, person, effect_id)
+    found: Content | None = getattr(call, name) if name in PARTS else None
+    if found is None:
+        raise NotFound("This call has no such part.", code="call.no_part")
+    if not found.stored:
+        return contents.data(found)[offset : offset + length]
+    return blobs.part(conn, found.hash, offset, length) or b""
 
 
 def full(conn: sa.Connection, effects: Sequence[str]) -> dict[str, CallRow]:

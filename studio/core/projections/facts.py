@@ -62,6 +62,16 @@ def before(
     return end_of_journal(conn, session_id, before=seq, limit=limit)
 
 
+def of_effect(
+    conn: sa.Connection, person: Person, session_id: str, effect_id: str, limit: int
+) -> list[EventRow]:
+    """The facts of one effect of a session, oldest first: two statements."""
+    sessions.head(conn, person, session_id)
+    here = sa.func.coalesce(c.session_id, "") == session_id  # found by the effects' own index
+    query = _select().where(c.effect_id == effect_id, here).order_by(c.seq)
+    return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
+
+
 def of_journal(conn: sa.Connection, journal_id: str, *, after: int, limit: int) -> list[EventRow]:
     """Facts of a journal behind a seq, for whoever may see it."""
     query = _of(journal_id).where(c.seq > after).order_by(c.seq)
@@ -99,11 +109,13 @@ def blob(conn: sa.Connection, person: Person, session_id: str, hash: str) -> byt
 
 
 def _of(session_id: str) -> sa.Select[Any]:
+    return _select().where(c.session_id == session_id)
+
+
+def _select() -> sa.Select[Any]:
     is_call = sa.and_(f.id == c.effect_id, f.kind != "model")
-    return (
-        sa.select(*(c[name] for name in _NAMES), *(f[name] for name in _ORIGIN))
-        .join_from(tables.events, tables.effects, is_call, isouter=True)
-        .where(c.session_id == session_id)
+    return sa.select(*(c[name] for name in _NAMES), *(f[name] for name in _ORIGIN)).join_from(
+        tables.events, tables.effects, is_call, isouter=True
     )
 
 

@@ -16,13 +16,15 @@ class Pair:
     """What both turns did at one place, or what only one of them did.
 
     `change`: same, arguments (called otherwise), outcome (ended otherwise), left or right (only
-    there). `slower` is how many ms longer the right one took; None where there is only one.
+    there). `slower` is how many ms longer the right one took, `dearer` how many dollars more it
+    cost; None where there is only one, or where one is unknown.
     """
 
     left: Span | None
     right: Span | None
     change: Change
     slower: int | None = None
+    dearer: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +65,7 @@ def _steps(trace: Trace) -> list[Span]:
 
 
 def _key(span: Span) -> tuple[str, str]:
-    return (span.kind, span.what)
+    return (span.kind, span.name)
 
 
 def _pair(one: Span, two: Span, left_now: int, right_now: int, hashes: Mapping[str, str]) -> Pair:
@@ -73,7 +75,8 @@ def _pair(one: Span, two: Span, left_now: int, right_now: int, hashes: Mapping[s
     elif one.kind == "tool" and _hash(one, hashes) != _hash(two, hashes):
         change = "arguments"
     slower = two.lasted(right_now) - one.lasted(left_now)
-    return Pair(left=one, right=two, change=change, slower=slower)
+    dearer = two.cost - one.cost if one.cost is not None and two.cost is not None else None
+    return Pair(left=one, right=two, change=change, slower=slower, dearer=dearer)
 
 
 def _hash(span: Span, hashes: Mapping[str, str]) -> str:
@@ -81,13 +84,16 @@ def _hash(span: Span, hashes: Mapping[str, str]) -> str:
 
 
 def totals(traces: Sequence[Trace]) -> list[tuple[str, list[float | None]]]:
-    """Figures of each turn by name: time in ms, tokens, dollars; None is unknown."""
+    """Figures of each turn by name: times in ms, tokens, dollars; None is unknown."""
     return [
         ("total", [trace.shares.total for trace in traces]),
         ("model", [trace.shares.model for trace in traces]),
         ("tools", [trace.shares.tool for trace in traces]),
+        ("environment", [trace.shares.environment for trace in traces]),
         ("people", [trace.shares.person for trace in traces]),
         ("overhead", [trace.shares.overhead for trace in traces]),
+        ("tokens in", [_tokens([s.input_tokens for s in trace.spans]) for trace in traces]),
+        ("tokens out", [_tokens([s.output_tokens for s in trace.spans]) for trace in traces]),
         ("cost", [_cost(trace) for trace in traces]),
     ]
 
@@ -95,3 +101,7 @@ def totals(traces: Sequence[Trace]) -> list[tuple[str, list[float | None]]]:
 def _cost(trace: Trace) -> float | None:
     costs = [span.cost for span in trace.spans if span.kind == "model"]
     return None if None in costs else sum(cost or 0.0 for cost in costs)
+
+
+def _tokens(said: Sequence[int | None]) -> float:
+    return float(sum(count or 0 for count in said))

@@ -20,6 +20,10 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
         "studio.wait.id": span.wait_id,
         "studio.plugin.name": span.plugin,
         "studio.plugin.version": span.plugin_version,
+        "studio.skill.name": span.skill,
+        "studio.environment.id": span.environment_id,
+        "studio.disk.version": span.disk_version,
+        "studio.clamped": span.is_cut or None,
         "error.type": (span.code or span.state) if span.state in ("failed", "uncertain") else None,
     }
     if span.kind == "agent":
@@ -40,6 +44,7 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
             "gen_ai.usage.cache_read.input_tokens": span.cached_tokens,
             "gen_ai.usage.reasoning.output_tokens": span.reasoning_tokens,
             "studio.attempt": span.attempt, "studio.cost.usd": span.cost,
+            "studio.first_token_ms": span.first_token,
         }  # fmt: skip
     elif span.kind == "tool":
         said |= {
@@ -47,12 +52,14 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
             "gen_ai.tool.call.id": span.effect_id, "studio.server": span.server,
             "studio.sends": span.attempt,
         }  # fmt: skip
+    elif span.kind == "environment":
+        said["studio.environment.act"] = span.what
     else:
         said |= {
             "studio.wait.kind": span.what, "studio.wait.choice": span.choice,
             "studio.wait.decided_by": span.who,
         }  # fmt: skip
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in (said | dict(span.more)).items() if value is not None}
 
 
 SCHEMA = "https://opentelemetry.io/schemas/1.37.0"

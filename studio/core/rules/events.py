@@ -303,6 +303,7 @@ class ModelReplied(Event):
     summary: Content | None = None
     state: Content | None = None
     masked: int = 0  # secrets that were taken out of what it says and proposes
+    first_token: int | None = None  # ms from the request; the last field, `traces` reads it there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,6 +328,7 @@ class ModelFailed(Event):
     maybe_billed: bool = False
     successor: int | None = None
     account: bool = False
+    first_token: int | None = None  # as in `ModelReplied`, where it broke off after that
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -910,7 +912,7 @@ class ForkedFrom:
 class SetupRun:
     """One command of a setup: `exit` is the shell's code or minus the signal.
 
-    `output` has room for 5 KiB; what is longer lies in the blob store.
+    `output` has room for 5 KiB; what is longer lies in the blob store. `began` is when (ms, UTC).
     """
 
     run: str
@@ -918,6 +920,7 @@ class SetupRun:
     seconds: float
     output: Content
     words: str = ""  # why it was ended early
+    began: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1061,10 +1064,14 @@ class EnvironmentDeleted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class SetupStarted(Event):
-    """Intent: the files are staged and so many setup commands are about to run on a new disk."""
+    """Intent: the files are staged and so many setup commands are about to run on a new disk.
+
+    `turn_id` is the turn that stands on it.
+    """
 
     TYPE: ClassVar[str] = "setup.started"
     commands: int
+    turn_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1079,6 +1086,7 @@ class SetupFinished(Event):
     runs: tuple[SetupRun, ...] = ()
     failed: int | None = None
     problem: str = ""
+    turn_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1087,7 +1095,7 @@ class DiskKept(Event):
 
     `bytes` is all files together, `added` what was new to the store. `turn` made it, else `by`.
     `skipped` names what is kept by nobody (sockets, devices), `moving` the files that changed while
-    they were read; both at most 100 paths.
+    they were read; both at most 100 paths. `milliseconds` is how long the keeping took.
     """
 
     TYPE: ClassVar[str] = "disk.kept"
@@ -1104,6 +1112,7 @@ class DiskKept(Event):
     by: str = ""
     skipped: tuple[str, ...] = ()
     moving: tuple[str, ...] = ()
+    milliseconds: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1171,7 +1180,8 @@ class EgressTried(Event):
     """Something in the environment tried to reach a host. Never a path, a header or a body.
 
     `up` and `down` are bytes; `turns` (at most 16) ran at that moment. `tries` is 1, or how many of
-    a command's are counted here that were not told one by one.
+    a command's are counted here that were not told one by one. `effect_id` is the call whose command
+    it was, where that is known; its turn is the first. `began` is ms, UTC.
     """
 
     TYPE: ClassVar[str] = "egress.tried"
@@ -1184,6 +1194,8 @@ class EgressTried(Event):
     milliseconds: int = 0
     turns: tuple[TurnRef, ...] = ()
     tries: int = 1
+    effect_id: str | None = None
+    began: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

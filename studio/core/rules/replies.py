@@ -56,6 +56,7 @@ class Failure:
     usage: e.Usage = field(default_factory=e.Usage)
     begun: bool = False
     shrinks: bool = False  # the talk was too long, and some of it can be summarised
+    first_token: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,8 @@ class ModelAnswer:
     """A whole reply of the model, judged and ready to be recorded.
 
     `output` is set when the agent has an output schema and the text satisfies it; `bad_output`
-    says in words why it does not. `provider` and `model` are who answered.
+    says in words why it does not. `provider` and `model` are who answered; `first_token` is ms from
+    the request.
     """
 
     text: e.Content
@@ -77,6 +79,7 @@ class ModelAnswer:
     summary: e.Content | None = None
     state: e.Content | None = None
     masked: int = 0
+    first_token: int | None = None
 
 
 def intend_model(
@@ -120,7 +123,7 @@ def reply(session: Session, effect_id: str, answer: ModelAnswer, now: int) -> li
         turn_id=turn.id, effect_id=effect_id, text=answer.text, calls=len(answer.calls),
         usage=answer.usage, stop=answer.stop, provider=answer.provider, model=answer.model,
         candidate=turn.model.candidate, summary=answer.summary, state=answer.state,
-        masked=answer.masked,
+        masked=answer.masked, first_token=answer.first_token,
     )  # fmt: skip
     if not answer.calls:
         return [replied, *_ending(turn, answer)]
@@ -255,6 +258,7 @@ def model_failed(
         maybe_billed=(failure.begun or failure.code in SENT) and usage.cost is None,
         retry_at=None if is_over else now + int(min(pause, LONGEST_PAUSE) * 1000),
         successor=successor if is_over else None, account=is_over and is_account,
+        first_token=failure.first_token,
     )  # fmt: skip
     if ends:
         end = e.TurnFailed(turn_id=turn.id, code=failure.code, message=failure.message)

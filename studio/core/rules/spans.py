@@ -4,34 +4,35 @@ Times are ms, UTC. Ids are a keyed hash of the turn and the place in it, so that
 every export of one turn gives the same.
 """
 
-import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from studio.core.rules.events import Caller
 
-Kind = Literal["agent", "model", "tool", "wait", "other"]
+Kind = Literal["agent", "model", "tool", "wait", "environment", "other"]
 State = Literal[
     "running", "succeeded", "failed", "denied", "cancelled", "uncertain", "waiting", "expired",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mark:
-    """One fact of the turn without its payload. `time` is ms, UTC."""
+class Mark(NamedTuple):
+    """One fact of the turn without its payload. `time` is ms, UTC, `first_token` ms."""
 
     seq: int
     type: str
     time: int
     effect_id: str | None
+    first_token: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Work:
-    """One effect of the turn: a model attempt (`kind` is `model`) or a call."""
+class Work(NamedTuple):
+    """One effect of the turn: a model attempt (`kind` is `model`) or a call.
+
+    There are tens of thousands of these and of marks in a large turn, so both are tuples.
+    """
 
     id: str
     kind: str
@@ -42,12 +43,13 @@ class Work:
     plugin: str | None = None
     plugin_version: str | None = None
     code: str = ""
-    message: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost: float | None = None
+    message: str = ""
+    skill: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +83,80 @@ class Told:
     code: str = ""
     message: str = ""
     caller: Caller | None = None
+    environment_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A setup that the turn stood on. `finished` is None while it runs; `seq` of its first fact.
+
+    `runs` are (command, when it began, ms it took, exit, why it was ended early).
+    """
+
+    seq: int
+    started: int
+    finished: int | None = None
+    ok: bool = True
+    problem: str = ""
+    runs: Sequence[tuple[str, int, int, int, str]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keep:
+    """A version of the disk that was kept for the turn: `ended` ms UTC, after `took` ms."""
+
+    version: int
+    ended: int
+    took: int
+    reason: str
+    added: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """A connection that was tried out of the environment while the turn ran.
+
+    `turns` ran at that moment; `effect_id` is the call whose command it was, where that is known.
+    """
+
+    seq: int
+    host: str
+    port: int
+    outcome: str
+    began: int
+    took: int
+    reason: str = ""
+    up: int = 0
+    down: int = 0
+    turns: int = 1
+    effect_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around:
+    """What the environment did for the turn. `before` is the disk's version when it began."""
+
+    before: int | None = None
+    setups: Sequence[Setup] = ()
+    keeps: Sequence[Keep] = ()
+    tries: Sequence[Try] = ()
+
+
+NOTHING: Mapping[str, str | int | float | bool] = {}
+
+
+@dataclass(kw_only=True, slots=True)
 class Span:
     """One span. Times are ms, UTC; `end` is None while it is open.
 
-    `what` is the tool, the model, or the kind of the wait; `origin` the kind of a call (mcp, http
-    and so on); `who` decided a wait. `attempt` counts
-    sends of a call and attempts of a step. `is_critical`: the turn would have ended sooner without.
+    It is finished while its trace is made, and never changed after.
+
+    `what` is the tool, the model, the kind of the wait, or what the environment did (setup,
+    command, keep, connect); `origin` the kind of a call (mcp, http and so on); `who` decided a
+    wait. `attempt` counts sends of a call and attempts of a step. `first_token` is ms from the
+    start. `is_critical`: the turn would have ended sooner without. `is_cut`: it reached beyond its
+    parent and is drawn within. `more` are further attributes by their names.
     """
 
     id: str
@@ -120,6 +187,12 @@ class Span:
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost: float | None = None
+    first_token: int | None = None
+    skill: str | None = None
+    environment_id: str | None = None
+    disk_version: int | None = None
+    is_cut: bool = False
+    more: Mapping[str, str | int | float | bool] = field(default_factory=lambda: NOTHING)
 
     def lasted(self, now: int) -> int:
         """Milliseconds, up to now while it is open."""
@@ -130,21 +203,33 @@ class Span:
 class Shares:
     """Where the time of a turn went, in ms; each moment is counted once.
 
-    While a model writes it is the model's; else, while a tool is out, the tool's; else, while a
-    person is awaited, the person's; else a timer's or a retry's; what is left is our own overhead.
+    While a model writes it is the model's; else, while a tool is out, the tool's; else, while the
+    environment is set up or kept, the environment's; else, while a person is awaited, the person's;
+    else a timer's or a retry's; what is left is our own overhead.
     """
 
     total: int
     model: int = 0
     tool: int = 0
+    environment: int = 0
     person: int = 0
     timer: int = 0
     overhead: int = 0
 
+    @property
+    def waiting(self) -> int:
+        """While nothing worked: people, timers and retries were awaited."""
+        return self.person + self.timer
 
-@dataclass(frozen=True, kw_only=True)
+    @property
+    def active(self) -> int:
+        """What is left of the whole."""
+        return self.total - self.waiting
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Trace:
-    """A turn's spans, the root first, then by their start."""
+    """A turn's spans as a tree: each behind its parent, siblings by their start; the root first."""
 
     id: str
     turn: Told
@@ -191,4 +276,4 @@ class Names:
 
     def _hash(self, text: str) -> str:
         data = f"{self._turn} {text}".encode()
-        return hmac.new(self._key, data, hashlib.sha256).hexdigest()
+        return hmac.digest(self._key, data, "sha256").hex()

@@ -6,6 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from studio.core.clock import Clock
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
     Provider,
@@ -173,39 +174,42 @@ class Asking:
         request: Request, chosen: Chosen,
     ) -> None:  # fmt: skip
         """One model call: stream drafts to open pages, record the reply or the failure."""
-        session_id = hold.lease.session_id
+        session_id, first = hold.lease.session_id, First(self.driver.clock)
         try:
             self.driver.gate(hold)
             if chosen.broken is not None:
                 raise chosen.broken
             provider = await self.driver.shelf.get(chosen.model)
-            came = await self._reply(session_id, effect_id, provider, request)
+            came = await self._reply(session_id, effect_id, provider, request, first)
             reply, masked = hiding.reply(self.driver.mask, came)
             fault("model.before_outcome")
             judged = await self._judged(session_id, manifest, offered, reply)
-            answer = replace(judged, provider=chosen.provider, model=request.model, masked=masked)
+            answer = replace(
+                judged, provider=chosen.provider, model=request.model, masked=masked,
+                first_token=first.after,
+            )  # fmt: skip
             await self.driver.commit(
                 hold, lambda s: replies.reply(s, effect_id, answer, self.driver.clock.now())
             )
             fault("model.after_outcome")
         except ProviderError as error:
             hidden = hiding.error(self.driver.mask, error)
-            await self._model_failed(hold, effect_id, hidden, chosen)
+            await self._model_failed(hold, effect_id, hidden, chosen, first)
         except TimeoutError:
             words = f"The model did not finish within {MODEL_SECONDS:.0f} s."
             slow = ProviderError("model.slow", words, permanent=False)
             slow.begun = True
-            await self._model_failed(hold, effect_id, slow, chosen)
+            await self._model_failed(hold, effect_id, slow, chosen, first)
         finally:
             self.driver.feed.set_draft(session_id, effect_id, None)
 
     async def _reply(
-        self, session_id: str, effect_id: str, provider: Provider, request: Request
+        self, session_id: str, effect_id: str, provider: Provider, request: Request, first: "First"
     ) -> Reply:
         """The model's answer in time; a provider that breaks has failed like any other."""
         try:
             async with asyncio.timeout(MODEL_SECONDS):
-                return await self._stream(session_id, effect_id, provider, request)
+                return await self._stream(session_id, effect_id, provider, request, first)
         except (ProviderError, TimeoutError, Injected):
             raise
         except Exception as error:
@@ -214,13 +218,14 @@ class Asking:
             raise ProviderError("model.broken", words, permanent=True) from error
 
     async def _stream(
-        self, session_id: str, effect_id: str, provider: Provider, request: Request
+        self, session_id: str, effect_id: str, provider: Provider, request: Request, first: "First"
     ) -> Reply:
         text, shown = self.driver.mask.running(), 0.0
         async with aclosing(provider.stream(request)) as stream:  # type: ignore[type-var]
             async for item in stream:
                 if isinstance(item, Reply):
                     return item
+                first.came(item.text)
                 if isinstance(item, TextDelta):
                     text.add(item.text)
                     if self.driver.clock.monotonic() - shown >= DRAFT_SECONDS:
@@ -232,12 +237,12 @@ class Asking:
         )
 
     async def _model_failed(
-        self, hold: Hold, effect_id: str, error: ProviderError, chosen: Chosen
+        self, hold: Hold, effect_id: str, error: ProviderError, chosen: Chosen, first: "First"
     ) -> None:
         failure = replies.Failure(
             code=error.code, message=error.message, permanent=error.permanent,
             retry_after=error.retry_after, usage=error.usage, begun=error.begun,
-            shrinks=error.code == TOO_LONG and await self._shrinks(hold),
+            shrinks=error.code == TOO_LONG and await self._shrinks(hold), first_token=first.after,
         )  # fmt: skip
         await self.driver.commit(
             hold,
@@ -274,6 +279,19 @@ class Asking:
             output=output, bad_output=bad, state=states.content(reply.state),
             summary=contents.of_text(reply.summary) if reply.summary else None,
         )  # fmt: skip
+
+
+class First:
+    """When the first part of a reply came: `after` is ms since the request, None while none did."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._begun = clock, clock.monotonic()
+        self.after: int | None = None
+
+    def came(self, text: str) -> None:
+        """A part came, of the answer or of the thinking; one without text is no part."""
+        if text and self.after is None:
+            self.after = round((self._clock.monotonic() - self._begun) * 1000)
 
 
 def _is_over(session: Session) -> bool:

@@ -1,10 +1,11 @@
 """One call: its arguments and result, the four digests, and the facts behind it."""
 
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from studio.core.reader import CallRow, EventRow, SessionView, WaitRow
 from studio.core.rules import contents, ways
@@ -14,8 +15,7 @@ from studio.web.render import Frame, frame, page
 from studio.web.visit import person, reader
 
 PARTS = ("arguments", "proposed", "result")
-LOOKED_AT = 200  # facts behind the proposal that are looked through for this call's own
-WINDOWS = 10
+CHUNK = 256 * 1024  # bytes that are sent at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ async def show(request: Request) -> Response:
     asking = person(request)
     call = await reader(request).call(asking, request.path_params["effect_id"])
     session = await reader(request).session(asking, call.session_id)
-    facts = await _facts(request, call)
+    facts = await reader(request).call_facts(asking, call.session_id, call.id)
     waits = await reader(request).waits(asking, state="", session_id=call.session_id, limit=200)
     view = CallView(
         frame=await frame(request, call.tool, nav="sessions"),
@@ -75,29 +75,17 @@ async def download(request: Request) -> Response:
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }
-    data = await _bytes(request, call, content)
-    return Response(data, media_type="application/octet-stream", headers=headers)
+    size = content.size if content.stored else len(contents.data(content))
+    headers |= {"Content-Length": str(size), "Content-Encoding": "identity"}
+    chunks = _chunks(request, call.id, part, size)
+    return StreamingResponse(chunks, media_type="application/octet-stream", headers=headers)
 
 
-async def _bytes(request: Request, call: CallRow, content: Content) -> bytes:
-    if content.stored:
-        return await reader(request).blob(person(request), content.hash, call.session_id)
-    return contents.data(content)
-
-
-async def _facts(request: Request, call: CallRow) -> list[EventRow]:
-    """The facts of this call, looked for from its proposal on."""
-    found: list[EventRow] = []
-    after = call.seq - 1
-    for _ in range(WINDOWS):
-        facts = await reader(request).events(
-            person(request), call.session_id, after=after, limit=LOOKED_AT
+async def _chunks(request: Request, effect_id: str, part: str, size: int) -> AsyncIterator[bytes]:
+    for offset in range(0, size, CHUNK):
+        yield await reader(request).call_part(
+            person(request), effect_id, part, offset=offset, length=CHUNK
         )
-        found += [fact for fact in facts if fact.effect_id == call.id]
-        if len(facts) < LOOKED_AT or (call.ended_at and facts[-1].time > call.ended_at):
-            break
-        after = facts[-1].seq
-    return found
 
 
 def _destination(call: CallRow, facts: list[EventRow]) -> str:

@@ -16,20 +16,25 @@ from studio.web.visit import asked, person, reader
 OFFERED = 20  # turns of the same agent to compare with
 ROWS = 400
 DIFFED = 20  # calls whose arguments are read and told apart
+UNITS = {"cost": "usd", "tokens in": "tokens", "tokens out": "tokens"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One aligned step, with what differs in its arguments; `number` is its place."""
+    """One aligned step, with what differs in its arguments; `number` is its place.
+
+    `is_large`: the arguments differ and are too large to be told apart here.
+    """
 
     number: int
     pair: Pair
     fields: tuple[FieldChange, ...] = ()
+    is_large: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One figure of both turns; None is unknown. `unit` is ms or usd."""
+    """One figure of both turns; None is unknown. `unit` is ms, usd or tokens."""
 
     name: str
     unit: str
@@ -54,10 +59,7 @@ async def show(request: Request) -> Response:
     """GET /sessions/{session_id}/turns/{turn}/comparison?with=<session id>/<turn>."""
     asking, session_id = person(request), request.path_params["session_id"]
     trace = await reader(request).trace(asking, session_id, request.path_params["turn"])
-    newest = await reader(request).turns(
-        asking, AskedTurns(agent=trace.turn.agent), limit=OFFERED + 1
-    )
-    offered = [line for line in newest.items if line.turn.id != trace.turn.id][:OFFERED]
+    offered = await _offered(request, trace)
     other_session, _, other_turn = asked(request, "with").partition("/")
     found: Comparison | None = None
     if other_session and other_turn:
@@ -68,7 +70,7 @@ async def show(request: Request) -> Response:
         frame=await frame(request, f"Compare turn {trace.turn.number}", nav="sessions"),
         session=await reader(request).session(asking, session_id),
         trace=trace,
-        offered=tuple(offered),
+        offered=offered,
         found=found,
         figures=_figures(found) if found else (),
         rows=await _rows(request, found) if found else (),
@@ -76,9 +78,20 @@ async def show(request: Request) -> Response:
     return page(request, "turns/compare.html", view)
 
 
+async def _offered(request: Request, trace: Trace) -> tuple[TurnLine, ...]:
+    """The newest of the agent's earlier turns; where there are few, later ones as well."""
+    asking, agent = person(request), trace.turn.agent
+    earlier = await reader(request).turns(
+        asking, AskedTurns(agent=agent, until=trace.turn.opened), limit=OFFERED + 1
+    )
+    newest = await reader(request).turns(asking, AskedTurns(agent=agent), limit=OFFERED + 1)
+    lines = {line.turn.id: line for line in [*earlier.items, *newest.items]}
+    return tuple(line for id, line in lines.items() if id != trace.turn.id)[:OFFERED]
+
+
 def _figures(found: Comparison) -> tuple[Figure, ...]:
     return tuple(
-        Figure(name=name, unit="usd" if name == "cost" else "ms", left=values[0], right=values[1])
+        Figure(name=name, unit=UNITS.get(name, "ms"), left=values[0], right=values[1])
         for name, values in comparing.totals([found.left, found.right])
     )
 
@@ -90,7 +103,8 @@ async def _rows(request: Request, found: Comparison) -> tuple[Row, ...]:
         if pair.change == "arguments" and read < DIFFED:
             read += 1
             fields = await _changed(request, pair)
-        rows.append(Row(number=number, pair=pair, fields=fields))
+        is_large = pair.change == "arguments" and not fields
+        rows.append(Row(number=number, pair=pair, fields=fields, is_large=is_large))
     return tuple(rows)
 
 

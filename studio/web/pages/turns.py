@@ -1,7 +1,6 @@
 """A turn's trace: where its time, money and waiting went."""
 
-from dataclasses import dataclass, field
-from urllib.parse import urlencode
+from dataclasses import dataclass, field, replace
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,160 +8,218 @@ from starlette.responses import Response
 from studio.core.reader import CallRow, EventRow, SessionView, TurnDisk
 from studio.core.rules import conventions
 from studio.core.rules.spans import Span, Trace
-from studio.web import waterfall
+from studio.web import minimap, payloads, rows, waterfall
+from studio.web.minimap import Map
+from studio.web.narrowed import KINDS, MOST_ROWS, Narrowed, narrowed
+from studio.web.payloads import Payload
 from studio.web.render import Frame, block, frame, page
+from studio.web.rows import Shape, Shown
 from studio.web.visit import asked, person, reader
-from studio.web.waterfall import Bar, Part, Stretch
+from studio.web.waterfall import Part
 
-SHOW = "turns/show.html"
-ROWS = 200  # bars that are drawn at once
-FACTS = 400  # behind a span's first one that are looked through for its own
-KINDS = ("model", "tool", "wait")
+SHOW, SPANS = "turns/show.html", "turns/_spans.html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Narrowed:
-    """Which spans are shown, and which is looked at; all of it is in the URL."""
+class Link:
+    """Where a span leads to."""
 
-    kind: str = ""
-    plugin: str = ""
-    q: str = ""
-    wrong: bool = False
-    span: str = ""
-    start: int = 0
+    words: str
+    url: str
 
-    @property
-    def any(self) -> bool:
-        """Something is left out."""
-        return bool(self.kind or self.plugin or self.q or self.wrong)
 
-    def shows(self, span: Span) -> bool:
-        """Whether a span is among them."""
-        words = f"{span.name} {span.plugin or ''} {span.server or ''} {span.words}".lower()
-        return (
-            (not self.kind or span.kind == self.kind)
-            and (not self.plugin or span.plugin == self.plugin)
-            and (not self.wrong or span.state in ("failed", "uncertain", "denied", "expired"))
-            and all(word in words for word in self.q.lower().split())
-        )
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """Something that happened within a span, so many ms after its start."""
 
-    def url(self, **changes: str | int) -> str:
-        """The query with some of it changed; what is empty is left out."""
-        kept = {
-            "kind": self.kind, "plugin": self.plugin, "q": self.q, "wrong": self.wrong and "1",
-            "span": self.span, "from": self.start or "",
-        }  # fmt: skip
-        query = {name: value for name, value in {**kept, **changes}.items() if value}
-        return f"?{urlencode(query)}"
+    words: str
+    offset: int
+    who: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Looked:
-    """One span looked at: its attributes, its call when it has one, the facts behind it."""
+    """One span looked at: its attributes, what happened in it, what it carries, facts behind it.
+
+    Nothing of it is of sessions alone, so that a span which another system sent is looked at alike;
+    `call` and `facts` are only of ours. `events_url` with a seq behind it leads to a fact.
+    """
 
     span: Span
     attributes: dict[str, object]
     lasted: int
     offset: int
+    moments: tuple[Moment, ...] = ()
+    payloads: tuple[Payload, ...] = ()
+    links: tuple[Link, ...] = ()
     call: CallRow | None = None
     facts: tuple[EventRow, ...] = ()
+    events_url: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class TurnView:
-    """The page of one turn."""
+class SpanView:
+    """What one span looked at is drawn from. `here` is the page's address without its query."""
+
+    trace: Trace
+    here: str
+    narrowed: Narrowed
+    looked: Looked | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceView(SpanView):
+    """What the rows of a trace, its map and a span looked at are drawn from."""
+
+    shown: Shown
+    parts: tuple[Part, ...]
+    map: Map | None
+    kinds: tuple[str, ...] = field(default=KINDS)
+    most: int = MOST_ROWS
+
+    @property
+    def shape(self) -> Shape:
+        """What of the trace is the same for whoever looks."""
+        return rows.shape(self.trace)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnView(TraceView):
+    """The page of one turn of a session."""
 
     frame: Frame
     session: SessionView
-    trace: Trace
-    narrowed: Narrowed
-    parts: tuple[Part, ...]
-    axis: tuple[Stretch, ...]
-    bars: tuple[Bar, ...]
-    found: int
-    plugins: tuple[str, ...]
-    looked: Looked | None = None
     disk: TurnDisk | None = None
-    kinds: tuple[str, ...] = field(default=KINDS)
-
-    @property
-    def next(self) -> int | None:
-        """Where the next window of rows begins."""
-        behind = self.narrowed.start + len(self.bars)
-        return behind if behind < self.found else None
-
-    @property
-    def tokens(self) -> tuple[int, int]:
-        """Tokens in and out of all attempts that said."""
-        spans = self.trace.spans
-        read, written = (s.input_tokens or 0 for s in spans), (s.output_tokens or 0 for s in spans)
-        return sum(read), sum(written)
-
-    @property
-    def cost(self) -> tuple[float, bool]:
-        """US dollars, and whether every attempt said what it cost."""
-        models = [span for span in self.trace.spans if span.kind == "model"]
-        return sum(span.cost or 0.0 for span in models), all(s.cost is not None for s in models)
 
 
 async def show(request: Request) -> Response:
     """GET /sessions/{session_id}/turns/{turn}."""
-    view = await _view(request)
-    region = asked(request, "region")
-    if region in ("trace", "rows", "span"):
-        return block(request, SHOW, region, view)
-    return page(request, SHOW, view)
-
-
-async def _view(request: Request) -> TurnView:
-    session_id, asking = request.path_params["session_id"], person(request)
+    asking, session_id = person(request), request.path_params["session_id"]
     trace = await reader(request).trace(asking, session_id, request.path_params["turn"])
+    disk = await reader(request).turn_disk(asking, session_id, trace.turn.id)
+    chosen, region = (
+        _chosen(trace, narrowed(request), asked(request, "of")),
+        asked(request, "region"),
+    )
+    looked = await _looked(request, trace, chosen, disk)
+    if region == "span":
+        here = f"/sessions/{session_id}/turns/{trace.turn.number}"
+        view = SpanView(trace=trace, here=here, narrowed=chosen, looked=looked)
+        return block(request, SPANS, "span", view)
+    whole = await _view(request, trace, chosen, looked, disk)
+    if region == "rows":
+        return block(request, SPANS, "rows", whole)
+    return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
+
+
+async def _view(
+    request: Request, trace: Trace, chosen: Narrowed, looked: Looked | None, disk: TurnDisk | None
+) -> TurnView:
+    asking, session_id = person(request), trace.turn.session_id
     session = await reader(request).session(asking, session_id)
-    narrowed = _narrowed(request)
-    spans = [span for span in trace.spans if narrowed.shows(span)]
-    window = spans[narrowed.start : narrowed.start + ROWS]
+    shown = rows.shown(trace, chosen, await _payloads(request, trace, chosen))
     return TurnView(
         frame=await frame(
             request, f"Turn {trace.turn.number} of {session.row.title}", nav="sessions",
             live=f"/live/trace/{session_id}",
         ),
-        session=session,
-        trace=trace,
-        narrowed=narrowed,
+        session=session, trace=trace, here=f"/sessions/{session_id}/turns/{trace.turn.number}",
+        narrowed=chosen, shown=shown, map=minimap.drawn(trace, shown), disk=disk, looked=looked,
         parts=waterfall.parts(trace),
-        axis=waterfall.axis(trace),
-        bars=waterfall.bars(trace, window),
-        found=len(spans),
-        plugins=tuple(sorted({span.plugin for span in trace.spans if span.plugin})),
-        looked=await _looked(request, trace, narrowed.span),
-        disk=await reader(request).turn_disk(asking, session_id, trace.turn.id),
     )  # fmt: skip
 
 
-async def _looked(request: Request, trace: Trace, span_id: str) -> Looked | None:
-    span = next((one for one in trace.spans if one.id == span_id), None)
+def _chosen(trace: Trace, asked_for: Narrowed, of: str) -> Narrowed:
+    """What the URL says; `of` names the span looked at by its call or its wait."""
+    if not of:
+        return asked_for
+    found = [span.id for span in trace.spans if of in (span.effect_id, span.wait_id)]
+    return replace(asked_for, span=found[-1]) if found else asked_for
+
+
+async def _payloads(request: Request, trace: Trace, chosen: Narrowed) -> list[frozenset[str]]:
+    """For each word of the search, the effects that have it in a payload."""
+    looked = rows.words(chosen.q)
+    if not looked:
+        return []
+    return await reader(request).trace_words(
+        person(request), trace.turn.session_id, trace.turn.id, looked
+    )
+
+
+# One span --------------------------------------------------------------------------------------
+
+
+async def _looked(
+    request: Request, trace: Trace, chosen: Narrowed, disk: TurnDisk | None
+) -> Looked | None:
+    span = next((one for one in trace.spans if one.id == chosen.span), None)
     if span is None:
         return None
-    call, facts = None, tuple[EventRow, ...]()
-    if span.effect_id is not None:
-        call = await reader(request).call(person(request), span.effect_id)
-        behind = await reader(request).events(
-            person(request), call.session_id, after=call.seq - 1, limit=FACTS
-        )
-        facts = tuple(one for one in behind if one.effect_id == span.effect_id)
-    return Looked(
+    found = Looked(
         span=span, attributes=conventions.attributes(span, trace), lasted=span.lasted(trace.now),
-        offset=span.start - trace.turn.opened, call=call, facts=facts,
+        offset=span.start - trace.turn.opened, moments=_moments(span, ()),
+        links=_links(span, None, disk),
+    )  # fmt: skip
+    if span.effect_id is None:
+        return found
+    asking, session_id = person(request), trace.turn.session_id
+    call = await reader(request).call(asking, span.effect_id)
+    facts = await reader(request).call_facts(asking, session_id, span.effect_id)
+    is_own = span.kind in ("model", "tool")
+    return replace(
+        found, call=call, facts=tuple(facts), links=_links(span, call, disk),
+        moments=_moments(span, facts),
+        payloads=await payloads.of_call(request, call, chosen.find) if is_own else (),
+        events_url=f"/sessions/{session_id}?panel=events&events_before=",
     )  # fmt: skip
 
 
-def _narrowed(request: Request) -> Narrowed:
-    kind, start = asked(request, "kind"), asked(request, "from")
-    return Narrowed(
-        kind=kind if kind in KINDS else "",
-        plugin=asked(request, "plugin"),
-        q=asked(request, "q")[:200],
-        wrong=asked(request, "wrong") == "1",
-        span=asked(request, "span"),
-        start=int(start) if start.isascii() and start.isdigit() and len(start) < 7 else 0,
-    )
+def _links(span: Span, call: CallRow | None, disk: TurnDisk | None) -> tuple[Link, ...]:
+    """Where the span leads to, besides its artifacts."""
+    found = list[Link]()
+    if call is not None and call.kind != "model":
+        found.append(Link(words="Open the call", url=f"/calls/{call.id}"))
+    if span.wait_id:
+        found.append(Link(words="Open the card", url=f"/approvals/{span.wait_id}"))
+    if span.environment_id is not None:
+        url = f"/environments/{span.environment_id}"
+        tab = {"connect": "?tab=network", "setup": "?tab=setup", "command": "?tab=setup"}
+        found.append(Link(words="Open the environment", url=url + tab.get(span.what, "")))
+        if span.what == "keep" and span.disk_version is not None:
+            found.append(Link(words="The version", url=f"{url}/disk/{span.disk_version}"))
+        if disk is not None and disk.before and (span.what == "keep" or span.kind == "agent"):
+            ends = f"before={disk.before}&after={disk.version}"
+            found.append(Link(words="What changed on the disk", url=f"{url}/disk/diff?{ends}"))
+    return tuple(found)
+
+
+_TOLD = {
+    "decision.recorded": "decided", "call.started": "sent", "wait.opened": "wait opened",
+    "model.requested": "asked", "model.failed": "failed", "call.settled": "settled",
+    "call.late": "an outcome came late",
+}  # fmt: skip
+
+
+def _moments(span: Span, facts: "tuple[EventRow, ...] | list[EventRow]") -> tuple[Moment, ...]:
+    """What happened in the span: its first token, sends, retries and decisions."""
+    found = list[Moment]()
+    if span.first_token is not None:
+        found.append(Moment(words="first token", offset=span.first_token))
+    for fact in facts:
+        offset = fact.time - span.start
+        is_within = offset >= 0 and (span.end is None or fact.time <= span.end)
+        words = _TOLD.get(fact.type)
+        if words is None or not is_within:
+            continue
+        if span.wait_id is not None and fact.payload.get("wait_id") not in (None, span.wait_id):
+            continue
+        who = ""
+        if fact.type in ("decision.recorded", "call.settled"):
+            words, who = str(fact.payload.get("choice", words)), str(fact.payload.get("by", ""))
+        elif fact.type == "call.started":
+            words = f"send {fact.payload.get('send', 1)}, under the same key"
+            if fact.payload.get("send", 1) == 1:
+                continue
+        found.append(Moment(words=words, offset=offset, who=who))
+    return tuple(sorted(found, key=lambda one: one.offset))

@@ -206,7 +206,10 @@ def _model(t: Teller) -> None:
     calls = tuple(_judged(t, n) for n in range(t.random.choice((0, 1, 2, 4))))
     text = contents.of_text(t.random.choice(("", "Done.", LARGE)))
     state = contents.of_text("[signed]", media=contents.OPAQUE) if t.chance(0.3) else None
-    answer = replies.ModelAnswer(text=text, usage=usage, calls=calls, state=state, model="m")
+    answer = replies.ModelAnswer(
+        text=text, usage=usage, calls=calls, state=state, model="m",
+        first_token=t.random.choice((None, 0, 250)),
+    )  # fmt: skip
     t.record(replies.reply(t.session, current.effect_id, answer, t.at))
 
 

@@ -22,7 +22,10 @@ LONGEST_NOTE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """A state of a disk that the disk store holds. Sizes are bytes; paths are as it names them."""
+    """A state of a disk that the disk store holds. Sizes are bytes; paths are as it names them.
+
+    `milliseconds` is how long it took to keep it.
+    """
 
     digest: str
     files: int
@@ -31,6 +34,7 @@ class Kept:
     added: int = 0
     skipped: Sequence[str] = ()
     moving: Sequence[str] = ()
+    milliseconds: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,20 +204,23 @@ def note_lost(environment: Environment, *, reason: str) -> list[e.Event]:
     return [] if environment.state == "lost" else [e.EnvironmentLost(reason=reason)]
 
 
-def note_setup_started(environment: Environment) -> list[e.Event]:
-    """The setup is about to run."""
+def note_setup_started(environment: Environment, turn_id: str | None = None) -> list[e.Event]:
+    """The setup is about to run, for this turn."""
     alive(environment)
-    return [e.SetupStarted(commands=len(environment.definition.get("setup", ())))]
+    commands = len(environment.definition.get("setup", ()))
+    return [e.SetupStarted(commands=commands, turn_id=turn_id)]
 
 
 def note_setup(
     environment: Environment, runs: Sequence[e.SetupRun], *, failed: int | None = None,
-    problem: str = "",
+    problem: str = "", turn_id: str | None = None,
 ) -> list[e.Event]:  # fmt: skip
     """How the setup went. `failed` counts from 1; `problem` is what no command could help."""
     alive(environment)
     ok = failed is None and not problem
-    return [e.SetupFinished(ok=ok, runs=tuple(runs), failed=failed, problem=problem)]
+    return [
+        e.SetupFinished(ok=ok, runs=tuple(runs), failed=failed, problem=problem, turn_id=turn_id)
+    ]
 
 
 def note_kept(
@@ -247,5 +254,5 @@ def _kept(
         version=environment.version + 1, digest=kept.digest, files=kept.files,
         folders=kept.folders, bytes=kept.bytes, added=kept.added, reason=reason, turn=turn,
         note=note[:LONGEST_NOTE], by=by, skipped=tuple(kept.skipped[:MOST_PATHS]),
-        moving=tuple(kept.moving[:MOST_PATHS]),
+        moving=tuple(kept.moving[:MOST_PATHS]), milliseconds=kept.milliseconds,
     )  # fmt: skip

@@ -42,7 +42,7 @@ async def keep(
 
 async def look(places: Places, place: Place, *, is_still: bool = True) -> Kept | None:
     """The disk as it is, in the store of versions; None for one that is far and moves."""
-    here = place.folder / "disk"
+    here, begun = place.folder / "disk", places.clock.monotonic()
     if is_still:
         async with place.sandbox.folder() as folder:
             found = await whole(places.disks.keep, folder, cache=place.cache, limits=place.limits)
@@ -58,6 +58,7 @@ async def look(places: Places, place: Place, *, is_still: bool = True) -> Kept |
         added=found.stored,
         skipped=tuple(f"{path} ({why})" for path, why in found.version.skipped),
         moving=found.changed_while_kept,
+        milliseconds=round((places.clock.monotonic() - begun) * 1000),
     )
 
 

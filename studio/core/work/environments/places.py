@@ -272,14 +272,15 @@ class Places:
         place = self._places.get(id)
         if place is None:
             return
-        own = place.past.get(tried.command)
+        own = place.past.get(tried.command) or place.turns.get(tried.command)
         running = [*([own] if own is not None else []), *place.turns.values()]
         turns = tuple(dict.fromkeys(running))[: records.MOST_TURNS]
         fact = e.EgressTried(
             host=self.opening.values.mask.text(tried.host), port=tried.port,
             outcome=tried.outcome, reason=tried.reason,
             up=tried.bytes_up, down=tried.bytes_down, milliseconds=tried.milliseconds,
-            turns=turns,
+            turns=turns, effect_id=tried.command if tried.command.startswith("eff_") else None,
+            began=self.clock.now() - tried.milliseconds,
         )  # fmt: skip
         self._wait(place, [fact] if place.tries.is_listed(fact, tried.command) else [])
 

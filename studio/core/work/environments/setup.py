@@ -27,7 +27,7 @@ SAID_CHARACTERS = 1_500
 CUT_SHORT = "It was ended before it was done: its turn was over, or the studio was stopped."
 
 
-async def ready(places: Places, id: str) -> str:
+async def ready(places: Places, id: str, turn: e.TurnRef | None = None) -> str:
     """Have the disk of an environment ready for a turn; "" or why it is not, for the person."""
     environment = records.alive(await places.find(id))
     if environment.kind == "none":
@@ -39,7 +39,7 @@ async def ready(places: Places, id: str) -> str:
         environment = records.alive(await places.find(id))
         if environment.setup == "ok":
             return "" if _is_there(place) else await _found_again(places, place, environment)
-        return await _made(places, place, environment)
+        return await _made(places, place, environment, turn)
 
 
 def _is_there(place: Place) -> bool:
@@ -68,9 +68,12 @@ async def _found_again(places: Places, place: Place, environment: Environment) -
     return f"{reason} Reset the environment {environment.name} to begin with a new disk."
 
 
-async def _made(places: Places, place: Place, environment: Environment) -> str:
+async def _made(
+    places: Places, place: Place, environment: Environment, turn: e.TurnRef | None
+) -> str:
     """Set up a new disk, or give a fork the one it begins with."""
-    await places.record(place.id, lambda conn, found: records.note_setup_started(found))
+    turn_id = turn.turn_id if turn is not None else None
+    await places.record(place.id, lambda conn, found: records.note_setup_started(found, turn_id))
     fault("setup.started")
     runs: list[e.SetupRun] = []
     failed: int | None = None
@@ -82,27 +85,30 @@ async def _made(places: Places, place: Place, environment: Environment) -> str:
             await keeping.first(places, place, environment)
         else:
             await _files(places, place, environment)
-            failed = await _commands(places, place, environment, runs)
+            failed = await _commands(places, place, environment, runs, turn)
         if failed is None:
             await keeping.keep(places, place, "setup")
     except (SandboxError, StudioError, FileMissing, OSError) as wrong:
         problem = places.opening.values.mask.text(str(wrong))
     except asyncio.CancelledError:
         with suppress(StudioError):  # the store may be going, too
-            await asyncio.shield(_ended(places, place, runs, failed, CUT_SHORT))
+            await asyncio.shield(_ended(places, place, runs, failed, CUT_SHORT, turn_id))
         raise
-    await _ended(places, place, runs, failed, problem)
+    await _ended(places, place, runs, failed, problem, turn_id)
     if failed is not None:
         return _told(environment, runs[-1], failed)
     return f"The environment {environment.name} could not be set up. {problem}" if problem else ""
 
 
 async def _ended(
-    places: Places, place: Place, runs: list[e.SetupRun], failed: int | None, problem: str
-) -> None:
+    places: Places, place: Place, runs: list[e.SetupRun], failed: int | None, problem: str,
+    turn_id: str | None,
+) -> None:  # fmt: skip
     await places.record(
         place.id,
-        lambda conn, found: records.note_setup(found, runs, failed=failed, problem=problem),
+        lambda conn, found: records.note_setup(
+            found, runs, failed=failed, problem=problem, turn_id=turn_id
+        ),
     )
 
 
@@ -162,8 +168,9 @@ async def _folder(places: Places, digest: str) -> AsyncIterator[tuple[str, bytes
 
 
 async def _commands(
-    places: Places, place: Place, environment: Environment, runs: list[e.SetupRun]
-) -> int | None:
+    places: Places, place: Place, environment: Environment, runs: list[e.SetupRun],
+    turn: e.TurnRef | None,
+) -> int | None:  # fmt: skip
     """Run them one after the other; the number of the one that failed, from 1."""
     definition, attempt = environment.definition, places.clock.new_id("set")
     for number, given in enumerate(definition.get("setup", ()), 1):
@@ -171,21 +178,24 @@ async def _commands(
             line=given["run"], cwd=given.get("cwd", "."), seconds=float(given["timeout"]),
             variables=dict(definition.get("variables", {})), egress=f"{attempt}-{number}",
         )  # fmt: skip
+        if turn is not None:
+            place.past[command.egress] = turn  # what it reaches for is told of the turn
+        began = places.clock.now()
         try:
             ran = await place.sandbox.shell(command)
         finally:
             places.over(place, command.egress)
-        runs.append(_run(given["run"], ran, places.opening.values.mask))
+        runs.append(_run(given["run"], ran, places.opening.values.mask, began))
         if ran.exit != 0 or ran.ended is not None:
             return number
     return None
 
 
-def _run(line: str, ran: Ran, mask: Mask) -> e.SetupRun:
+def _run(line: str, ran: Ran, mask: Mask, began: int) -> e.SetupRun:
     text = mask.text(output.plain(ran.output))
     return e.SetupRun(
         run=line, exit=ran.exit, seconds=round(ran.seconds, 3), words=ran.words,
-        output=environment_rows.output(text),
+        output=environment_rows.output(text), began=began,
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class Turns:
         try:
             if session.past:
                 await self._ended(session, session.past[-1])
-            words = await setup.ready(self.places, id)
+            words = await setup.ready(self.places, id, _ref(session))
             if not words and offered.packages:
                 place = await self.places.open(id)
                 async with self.places.locks.working(id):
@@ -184,6 +184,11 @@ class Turns:
         if slot is None or value is None:
             return tool
         return Bound(tool, secrets.headers(slot, value), slot.name, self.places, environment.id)
+
+
+def _ref(session: Session) -> e.TurnRef | None:
+    turn = session.turn
+    return e.TurnRef(session_id=session.id, turn_id=turn.id) if turn is not None else None
 
 
 class AtWork:

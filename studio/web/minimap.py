@@ -1,0 +1,112 @@
+"""The map of a trace: the whole turn, small, with links to the rows of each part of its time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+from studio.core.rules.spans import Trace
+from studio.web import waterfall
+from studio.web.narrowed import ROWS
+from studio.web.rows import Shown
+from studio.web.waterfall import Stretch
+
+BUCKETS = 160
+LEADS = 16  # links that the map is cut into
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucket:
+    """A part of the turn's time on the map: shares of its height by look, the wrong one on top."""
+
+    x: float
+    w: float
+    parts: tuple[tuple[str, float, float], ...]  # look, y, height
+    is_wrong: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """A link of the map: the window of rows that begins at that time, `offset` ms into the turn."""
+
+    x: float
+    w: float
+    start: int
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """The whole turn, small. `begin` and `width` are where the window's rows lie on it."""
+
+    buckets: tuple[Bucket, ...]
+    leads: tuple[Lead, ...]
+    begin: float
+    width: float
+
+
+_maps: "WeakKeyDictionary[Trace, tuple[Bucket, ...]]" = WeakKeyDictionary()
+
+
+def drawn(trace: Trace, shown: Shown) -> Map | None:
+    """The map, where there are more rows than one window has."""
+    if shown.total <= ROWS:
+        return None
+    axis = waterfall.axis(trace)
+    buckets = _maps.get(trace)
+    if buckets is None:
+        buckets = _maps[trace] = _buckets(trace, axis)
+    spans = [row.bar.span for row in shown.rows if row.bar.span.depth] or [trace.root]
+    begin = min(waterfall.place(axis, span.start) for span in spans)
+    last = max(waterfall.place(axis, trace.now if span.end is None else span.end) for span in spans)
+    return Map(
+        buckets=buckets, leads=_leads(axis, shown, trace.turn.opened), begin=begin,
+        width=round(max(last - begin, 4.0), 1),
+    )  # fmt: skip
+
+
+def _buckets(trace: Trace, axis: Sequence[Stretch]) -> tuple[Bucket, ...]:
+    """What ran in each part of the axis, as shares of the busiest."""
+    wide = waterfall.WIDE / BUCKETS
+    counts: list[dict[str, int]] = [{} for _ in range(BUCKETS)]
+    wrong = set[int]()
+    for span in trace.spans[1:]:
+        if span.depth > 1:
+            continue
+        first = int(waterfall.place(axis, span.start) / wide)
+        last = int(waterfall.place(axis, trace.now if span.end is None else span.end) / wide)
+        look = waterfall.look(span)
+        for at in range(min(first, BUCKETS - 1), min(last, BUCKETS - 1) + 1):
+            counts[at][look] = counts[at].get(look, 0) + 1
+        if span.state in ("failed", "uncertain"):
+            wrong.add(min(first, BUCKETS - 1))
+    most = max((sum(one.values()) for one in counts), default=1) or 1
+    return tuple(
+        Bucket(x=round(at * wide, 1), w=round(wide, 1), parts=_parts(one, most),
+               is_wrong=at in wrong)
+        for at, one in enumerate(counts)
+    )  # fmt: skip
+
+
+def _parts(counts: Mapping[str, int], most: int) -> tuple[tuple[str, float, float], ...]:
+    y, found = 40.0, list[tuple[str, float, float]]()
+    for look in ("model", "tool", "environment", "person", "timer", "rest"):
+        if counts.get(look):
+            height = max(36.0 * counts[look] / most, 1.5)
+            y -= height
+            found.append((look, round(max(y, 0.0), 1), round(height, 1)))
+    return tuple(found)
+
+
+def _leads(axis: Sequence[Stretch], shown: Shown, opened: int) -> tuple[Lead, ...]:
+    """Links to windows: each to the first row that begins in its part of the time."""
+    wide, found, at = waterfall.WIDE / LEADS, list[Lead](), 0
+    moments = [waterfall.moment(axis, wide * number) for number in range(LEADS + 1)]
+    for number, (begin, _end) in enumerate(pairwise(moments)):
+        while at < len(shown.starts) - 1 and shown.starts[at] < begin:
+            at += 1
+        found.append(
+            Lead(x=round(wide * number, 1), w=wide, start=at if number else 0,
+                 offset=begin - opened)
+        )  # fmt: skip
+    return tuple(found)
