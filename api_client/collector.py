@@ -1,10 +1,10 @@
 """Calls about the export of spans."""
 
 from api_client.call import Call, get, part
-from api_client.shapes import Backfill, BackfillAsked, Export
+from api_client.shapes import Backfill, BackfillAsked, CollectorState
 
 
-def show() -> Call[Export]:
+def show() -> Call[CollectorState]:
     """How the export to the collector stands."""
     return get("/v1/collector")
 

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from studio import __version__
 from studio.core.clock import Clock
-from studio.core.projections import export
 from studio.core.rules.errors import StudioError
 from studio.core.sandboxes.box.probe import probe
 from studio.core.store import migrate, places
@@ -122,14 +121,14 @@ def _export(settings: Settings) -> Check:
         kind, url = places.parse(settings.database_url)
         known = migrate.current(settings.database_url) == SCHEMA
     except StudioError:
-        return Check(name="export", ok=True, words=words)
+        return Check(name="collector", ok=True, words=words)
     if not known:
-        return Check(name="export", ok=True, words=words)
+        return Check(name="collector", ok=True, words=words)
     engine = places.engine(kind, url)
     try:
         with engine.connect() as conn:
-            ok, said = export.in_words(conn, Clock().now())
-            return Check(name="export", ok=ok, words=f"{words}; {said}")
+            ok, said = collector.in_words(conn, Clock().now())
+            return Check(name="collector", ok=ok, words=f"{words}; {said}")
     finally:
         engine.dispose()
 

@@ -36,7 +36,7 @@ from api_client.shapes.artifacts import (
     Upload,
 )
 from api_client.shapes.calls import CallRow, Calls, Content
-from api_client.shapes.collector import Backfill, BackfillAsked, Export
+from api_client.shapes.collector import Backfill, BackfillAsked, CollectorState
 from api_client.shapes.disks import (
     DiskChange,
     DiskDiff,
@@ -131,6 +131,7 @@ __all__ = [
     "CallRow",
     "Calls",
     "Change",
+    "CollectorState",
     "Content",
     "Decided",
     "Decision",
@@ -166,7 +167,6 @@ __all__ = [
     "Environments",
     "Event",
     "Events",
-    "Export",
     "FileRef",
     "ForkPlan",
     "ForkedFrom",

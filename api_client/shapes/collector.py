@@ -27,7 +27,7 @@ class BackfillAsked(TypedDict):
     id: str
 
 
-class Export(TypedDict):
+class CollectorState(TypedDict):
     """How it stands; `state` is off, gone, failing or well, `behind` counts turns."""
 
     state: str

@@ -9,11 +9,11 @@ from studio.api.endpoint import Ask, Endpoint, Link
 from studio.core.rules.errors import Invalid
 
 
-async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.Export:
+async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.CollectorState:
     """How it stands."""
-    found = await ask.reader.export(ask.person)
+    found = await ask.reader.collector(ask.person)
     last = found.backfill
-    return a.take(a.Export, found, backfill=a.take(a.Backfill, last) if last else None)
+    return a.take(a.CollectorState, found, backfill=a.take(a.Backfill, last) if last else None)
 
 
 async def backfill(ask: Ask[b.NoQuery, b.NewBackfill]) -> a.BackfillAsked:
@@ -48,7 +48,7 @@ def _moment(text: str, name: str, faults: dict[str, str]) -> int | None:
 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
-        name="show_export", method="GET", path="/collector", call=show, gives=a.Export,
+        name="show_collector", method="GET", path="/collector", call=show, gives=a.CollectorState,
         says="Read how the export of spans to the collector stands.",
     ),
     Endpoint(

@@ -14,7 +14,7 @@ PATIENCE = 120.0  # seconds without any progress
 UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def export(context: Context) -> int:
+def collector(context: Context) -> int:
     """Say how the export stands."""
     with context.client() as studio:
         found = studio.collector.show()
@@ -48,7 +48,7 @@ def backfill(context: Context) -> int:
             if time.monotonic() - heard > PATIENCE:
                 raise Unavailable(
                     f"Nothing moved for {PATIENCE:.0f} s, with {_counts(found)}. It goes on by "
-                    "itself when the collector answers; `studio traces export` says how it is.",
+                    "itself when the collector answers; `studio traces collector` says how it is.",
                     code="backfill.slow",
                 )
             time.sleep(PAUSE)
@@ -85,8 +85,8 @@ def _moment(text: str, flag: str) -> str:
 
 COMMANDS: tuple[Command, ...] = (
     Command(
-        group="traces", name="export", says="say how the export of spans to the collector stands",
-        example="studio traces export", run=export,
+        group="traces", name="collector", says="say how the export of spans stands",
+        example="studio traces collector", run=collector,
     ),
     Command(
         group="traces", name="backfill", says="send past turns to the collector once more",

@@ -27,7 +27,7 @@ from studio.core.projections import (
     agents,
     calls,
     cards,
-    export,
+    collector,
     facts,
     health,
     home,
@@ -61,9 +61,9 @@ from studio.core.projections.agents import (
 from studio.core.projections.artifacts import ArtifactRow, ArtifactView, VersionView
 from studio.core.projections.calls import CallRow
 from studio.core.projections.cards import Card, Decision
+from studio.core.projections.collector import CollectorState
 from studio.core.projections.disk_versions import DiskVersionRow
 from studio.core.projections.environments import EnvironmentView
-from studio.core.projections.export import Export
 from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
@@ -118,6 +118,7 @@ __all__ = [
     "Backfill",
     "CallRow",
     "Card",
+    "CollectorState",
     "Decision",
     "DiskDiff",
     "DiskFile",
@@ -125,7 +126,6 @@ __all__ = [
     "DiskVersionRow",
     "EnvironmentView",
     "EventRow",
-    "Export",
     "FileView",
     "Follow",
     "GapView",
@@ -363,10 +363,10 @@ class Reader(ArtifactQuestions, OutsideQuestions):
         """How long the agents and the tools of these turns usually take."""
         return await self._read(lambda conn: turn_list.usual(conn, person, asked))
 
-    async def export(self, person: Person) -> Export:
+    async def collector(self, person: Person) -> CollectorState:
         """How the export of spans stands."""
         now = self._clock.now()
-        return await self._read(lambda conn: export.export(conn, now))
+        return await self._read(lambda conn: collector.state(conn, now))
 
     async def backfill(self, person: Person, id: str) -> Backfill:
         """One backfill: how far it is."""

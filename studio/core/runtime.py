@@ -3,6 +3,7 @@
 from studio.core.store.uploads import Upload
 from studio.core.verbs.agents import AgentVerbs, Plan, Wanted
 from studio.core.verbs.artifacts import ArtifactVerbs, SavedArtifact
+from studio.core.verbs.backfills import BackfillVerbs
 from studio.core.verbs.decisions import MISSING, Decided, DecisionVerbs
 from studio.core.verbs.environments import (
     ARCHIVE_BYTES,
@@ -11,7 +12,6 @@ from studio.core.verbs.environments import (
     Made,
     ManifestPlan,
 )
-from studio.core.verbs.exports import ExportVerbs
 from studio.core.verbs.links import LONGEST_MINUTES, LinkVerbs, MadeLink
 from studio.core.verbs.models import ModelVerbs
 from studio.core.verbs.outside import OutsideVerbs, TakenSpans
@@ -49,6 +49,6 @@ __all__ = [
 
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
-    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs, ExportVerbs, OutsideVerbs,
+    SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs, BackfillVerbs, OutsideVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

@@ -53,7 +53,7 @@ class ModelsTopic(ListTopic):
         ]
 
 
-class ExportTopic(ListTopic):
+class CollectorTopic(ListTopic):
     """How the export of spans stands, which a worker writes down without a fact."""
 
     nap = 2.0  # nothing rings for what is no fact
@@ -64,7 +64,7 @@ class ExportTopic(ListTopic):
 
     async def _sign(self) -> Any:
         """What would differ; a sign of life alone does not."""
-        return replace(await self.reader.export(LOOKER), seen=None)
+        return replace(await self.reader.collector(LOOKER), seen=None)
 
 
-LISTS = {"export": ExportTopic, "trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic}
+LISTS = {"collector": CollectorTopic, "trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic}

@@ -78,7 +78,7 @@ async def disk(request: Request) -> Response:
 
 async def traces(request: Request) -> Response:
     """GET /live/traces."""
-    return answer(request, ("traces", "traces"), ("export", "export"))
+    return answer(request, ("traces", "traces"), ("collector", "collector"))
 
 
 async def servers(request: Request) -> Response:

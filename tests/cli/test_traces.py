@@ -50,12 +50,12 @@ def test_past_turns_are_sent_once_more_with_counts(exporting: Live, receiving: C
 
 
 def test_how_the_export_stands_is_told_and_the_doctor_sees_it(exporting: Live):
-    said = exporting.run("traces", "export")
+    said = exporting.run("traces", "collector")
     doctor = exporting.run("doctor")
 
     assert said.returncode == 0
     assert exporting.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] in said.stdout
-    assert "export" in doctor.stdout
+    assert "collector" in doctor.stdout
     assert "well" in doctor.stdout
 
 

@@ -39,7 +39,7 @@ from studio.api.answers.artifacts import (
     Upload,
 )
 from studio.api.answers.calls import Call, Calls, Content
-from studio.api.answers.collector import Backfill, BackfillAsked, Export
+from studio.api.answers.collector import Backfill, BackfillAsked, CollectorState
 from studio.api.answers.disks import (
     DiskChange,
     DiskDiff,
@@ -137,6 +137,7 @@ __all__ = [
     "Call",
     "Calls",
     "Change",
+    "CollectorState",
     "Content",
     "Decided",
     "Decision",
@@ -173,7 +174,6 @@ __all__ = [
     "Error",
     "Event",
     "Events",
-    "Export",
     "Fault",
     "ForkPlan",
     "ForkedFrom",

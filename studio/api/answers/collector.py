@@ -33,7 +33,7 @@ class BackfillAsked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export:
+class CollectorState:
     """How the export stands. Counts are of spans, but for `behind`, which is of turns."""
 
     state: Annotated[str, "off, gone (no worker exports now), failing or well."]

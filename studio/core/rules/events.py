@@ -1180,8 +1180,8 @@ class EgressTried(Event):
     """Something in the environment tried to reach a host. Never a path, a header or a body.
 
     `up` and `down` are bytes; `turns` (at most 16) ran at that moment. `tries` is 1, or how many of
-    a command's are counted here that were not told one by one. `effect_id` is the call whose command
-    it was, where that is known; its turn is the first. `began` is ms, UTC.
+    a command's are counted here that were not told one by one. `effect_id` is the call whose
+    command it was, where that is known; its turn is the first. `began` is ms, UTC.
     """
 
     TYPE: ClassVar[str] = "egress.tried"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from studio.core.projections import export
+from studio.core.projections import collector
 from studio.core.rules import conventions
 from studio.core.rules import spans as shapes
 from studio.core.store.collector import Ended, Place
@@ -121,7 +121,9 @@ class Filler:
         if self._parted is not None and self._parted.turn.id == turn.turn_id:
             return self._parted
         try:
-            return await self._db.read(lambda conn: export.trace(conn, turn.turn_id, key=self._key))
+            return await self._db.read(
+                lambda conn: collector.trace(conn, turn.turn_id, key=self._key)
+            )
         except BROKEN:
             log.exception("Turn %s cannot be told as spans; it is not exported.", turn.turn_id)
             return None
@@ -130,7 +132,7 @@ class Filler:
         content: dict[str, dict[str, str]] = {}
         if self._kinds:
             content = await self._db.read(
-                lambda conn: export.content(conn, trace, spans, self._kinds, hide=self._hide)
+                lambda conn: collector.content(conn, trace, spans, self._kinds, hide=self._hide)
             )
 
         def build() -> list[Span]:

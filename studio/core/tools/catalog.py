@@ -262,7 +262,7 @@ class LiveCatalog:
 
     def _connection(self, source: Source, described: Server) -> Connection:
         secrets = sorted(source.opened(self._values))
-        parts = [source.entry, str(source.folder), source.hash, secrets]
+        parts: list[Any] = [source.entry, str(source.folder), source.hash, secrets]
         if source.lent is not None:
             parts.append([source.lent.environment_id, source.lent.name, dict(described.headers)])
         key = ids.digest(parts)

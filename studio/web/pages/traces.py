@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from studio.core.reader import AskedTurns, Export, Page, TurnLine, Usual
+from studio.core.reader import AskedTurns, CollectorState, Page, TurnLine, Usual
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import asked, person, reader
 
@@ -70,7 +70,7 @@ class ListView:
     agents: tuple[str, ...]
     usual_agents: tuple[UsualBar, ...]
     usual_tools: tuple[UsualBar, ...]
-    export: Export
+    collector: CollectorState
     statuses: tuple[str, ...] = STATUSES
     days: tuple[str, ...] = DAYS
 
@@ -90,7 +90,7 @@ async def index(request: Request) -> Response:
         agents=tuple(row.name for row in await reader(request).agents(asking)),
         usual_agents=_bars(agents),
         usual_tools=_bars(tools),
-        export=await reader(request).export(asking),
+        collector=await reader(request).collector(asking),
     )
     if asked(request, "region") == "list":
         return block(request, SHOW, "list", view)

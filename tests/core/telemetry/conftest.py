@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from studio.core.projections import export
-from studio.core.projections.export import Export
+from studio.core.projections.collector import CollectorState, state
 from studio.core.telemetry.exporter import Exporter, Pace
 from studio.core.telemetry.sending import Target
 from tests.core.conftest import PATIENCE, Core, core
@@ -56,12 +55,10 @@ class Desk:
         await self.core.over(session_id)
         return session_id
 
-    async def export(self) -> Export:
-        return await self.core.parts.db.read(
-            lambda conn: export.export(conn, self.core.clock.now())
-        )
+    async def export(self) -> CollectorState:
+        return await self.core.parts.db.read(lambda conn: state(conn, self.core.clock.now()))
 
-    async def until(self, holds: Callable[[Export], object]) -> Export:
+    async def until(self, holds: Callable[[CollectorState], object]) -> CollectorState:
         """How the export stands as soon as `holds` says so."""
         async with asyncio.timeout(PATIENCE):
             while True:

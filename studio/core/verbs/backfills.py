@@ -1,4 +1,4 @@
-"""Exports: what past turns are sent to the collector once more."""
+"""Backfills: what past turns are sent to the collector once more."""
 
 import sqlalchemy as sa
 
@@ -9,7 +9,7 @@ from studio.core.store import backfills, collector
 from studio.core.verbs.parts import Verbs
 
 
-class ExportVerbs(Verbs):
+class BackfillVerbs(Verbs):
     """What one may have exported."""
 
     async def ask_backfill(

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from studio.core.reader import Export
+from studio.core.reader import CollectorState
 from studio.web.render import block
 from studio.web.visit import person, reader
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportView:
+class CollectorView:
     """The panel alone."""
 
-    export: Export
+    collector: CollectorState
 
 
 async def panel(request: Request) -> Response:
-    """GET /traces/export."""
-    view = ExportView(export=await reader(request).export(person(request)))
-    return block(request, "traces/_export.html", "export", view)
+    """GET /traces/collector."""
+    view = CollectorView(collector=await reader(request).collector(person(request)))
+    return block(request, "traces/_collector.html", "collector", view)

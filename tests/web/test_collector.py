@@ -8,9 +8,9 @@ from tests.web.conftest import Studio, Visitor
 async def test_without_a_collector_it_says_how_to_have_one(alice: Visitor) -> None:
     page = await alice.open("/traces")
 
-    panel = page.one("section", id="export")
+    panel = page.one("section", id="collector")
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in panel.text
-    assert panel.attrs["hx-get"] == "/traces/export"
+    assert panel.attrs["hx-get"] == "/traces/collector"
 
 
 async def test_it_counts_and_tells_what_fails(studio: Studio, alice: Visitor) -> None:
@@ -21,11 +21,11 @@ async def test_it_counts_and_tells_what_fails(studio: Studio, alice: Visitor) ->
     await collector.move(studio.db, "w", place, Place(at=place.at + 1), came, now)
     await collector.failing(studio.db, "w", "It could not be reached.", now, now + 60_000)
 
-    answer = await alice.get("/traces/export", HX_Request="true")
+    answer = await alice.get("/traces/collector", HX_Request="true")
     page = await alice.open("/traces")
 
     assert "<html" not in answer.text
-    text = page.one("section", id="export").text
+    text = page.one("section", id="collector").text
     for words in (
         "http://otel.example:4318",
         "failing",
@@ -40,7 +40,7 @@ async def test_a_worker_that_is_gone_is_told(studio: Studio, alice: Visitor) -> 
     now = studio.story.clock.now()
     await collector.take(studio.db, "w", now - 60_000, 1, "http://otel.example")
 
-    found = await studio.reader.export(alice.person)
+    found = await studio.reader.collector(alice.person)
 
     assert found.state == "gone"
     assert "No worker exports now" in (await alice.open("/traces")).one("main").text
@@ -55,7 +55,7 @@ async def test_turns_that_wait_are_counted(studio: Studio, alice: Visitor) -> No
     await studio.story.reply(session_id, "Done.")
     await studio.story.end(session_id)
 
-    found = await studio.reader.export(alice.person)
+    found = await studio.reader.collector(alice.person)
 
     assert found.behind == 1
-    assert "the oldest ended" in (await alice.open("/traces")).one("section", id="export").text
+    assert "the oldest ended" in (await alice.open("/traces")).one("section", id="collector").text

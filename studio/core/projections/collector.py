@@ -21,7 +21,7 @@ e, f = tables.events.c, tables.effects.c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export:
+class CollectorState:
     """How the export stands. Times are ms, counts are of spans but for `behind`, which is turns.
 
     `state` is off (nobody ever exported), gone (no worker exports now), failing or well. `behind`
@@ -44,17 +44,17 @@ class Export:
     backfill: Backfill | None = None
 
 
-def export(conn: sa.Connection, now: int) -> Export:
+def state(conn: sa.Connection, now: int) -> CollectorState:
     """How the export stands now."""
     row = collector.read(conn)
     if row is None:
-        return Export(state="off")
+        return CollectorState(state="off")
     waiting = _waiting(conn, Place(at=row.position))
-    state = "well" if row.failing_since is None else "failing"
+    how = "well" if row.failing_since is None else "failing"
     if not row.is_worked(now):
-        state = "gone"
-    return Export(
-        state=state, endpoint=row.endpoint, sent=row.sent, refused=row.refused,
+        how = "gone"
+    return CollectorState(
+        state=how, endpoint=row.endpoint, sent=row.sent, refused=row.refused,
         dropped=row.dropped, behind=len(waiting), oldest=waiting[0] if waiting else None,
         seen=row.seen, last_sent=row.last_sent, failing_since=row.failing_since,
         retry_at=row.retry_at, error=row.error, error_at=row.error_at,
@@ -178,7 +178,7 @@ def in_words(conn: sa.Connection, now: int) -> tuple[bool, str]:
     """Whether it is well, and a sentence."""
     if raw.one(conn, collector.READ) is None:
         return True, "spans were never exported from this store"
-    found = export(conn, now)
+    found = state(conn, now)
     counts: Mapping[str, int] = {
         "sent": found.sent, "refused": found.refused, "given up": found.dropped,
     }  # fmt: skip

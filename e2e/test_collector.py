@@ -15,7 +15,7 @@ def test_a_collector_that_is_away_is_told_on_an_open_page(sign_in: SignIn) -> No
         page = sign_in(studio)
         page.goto(f"{studio.url}/traces")
         expect(page.locator(LIVE)).to_be_visible()
-        panel = page.locator("#export")
+        panel = page.locator("#collector")
         expect(panel).to_contain_text(NOBODY)
 
         ends(studio, begin(studio, "Compare 4.1.0 and 4.2.0."))
