@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ import httpx
 import pytest
 
 from api_client import Client
+from e2e.studio import until
 from tests.live import live
 
 PYTHON = os.environ.get("STUDIO_PHOENIX", "")
@@ -53,7 +53,7 @@ def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         )
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{here}", timeout=30) as client:
-                until(lambda: answers(client), "Phoenix")
+                until(lambda: answers(client), seconds=PATIENCE, what="Phoenix")
                 yield client
         finally:
             process.terminate()
@@ -65,15 +65,6 @@ def answers(client: httpx.Client) -> bool:
         return client.get("/healthz").status_code == 200
     except httpx.TransportError:
         return False
-
-
-def until(holds: Any, what: str) -> Any:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if found := holds():
-            return found
-        time.sleep(0.2)
-    raise TimeoutError(f"{what} never came")
 
 
 def turn(client: Client) -> Any:
@@ -98,7 +89,7 @@ def kept(phoenix: httpx.Client, trace_id: str, count: int) -> list[Any]:
         mine = [span for span in found if span["context"]["trace_id"] == trace_id]
         return mine if len(mine) >= count else []
 
-    return list(until(look, "the trace"))
+    return list(until(look, seconds=PATIENCE, what="the trace"))
 
 
 def microseconds(text: str) -> int:
