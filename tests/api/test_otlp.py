@@ -136,10 +136,6 @@ async def test_what_was_sent_before_is_no_error_again(studio: Studio) -> None:
 
 
 async def test_a_span_that_is_broken_costs_itself_alone(studio: Studio) -> None:
-    def block(number: int, data: bytes) -> bytes:
-        assert len(data) < 128
-        return bytes([number << 3 | 2, len(data)]) + data
-
     sound = request_of(studio, 1).resource_spans[0].scope_spans[0].spans[0].SerializeToString()
     broken = b"\x0a\xff\xff"  # an id that is longer than the span
     body = block(1, block(2, block(2, broken) + block(2, sound)))
@@ -193,6 +189,60 @@ async def test_what_only_says_that_it_is_gzip_is_refused(studio: Studio, content
 
     assert answer.status_code == 400
     assert "gzip" in status_words(answer)
+
+
+def block(number: int, data: bytes) -> bytes:
+    """A field of protobuf that holds these bytes."""
+    size, left = bytearray(), len(data)
+    while left > 127:
+        size.append(left & 127 | 128)
+        left >>= 7
+    return bytes([number << 3 | 2, *size, left]) + data
+
+
+@pytest.mark.parametrize(
+    "kind,content",
+    [
+        (PROTOBUF, block(1, block(2, b"\x12\x00" * 300_000))),
+        (PROTOBUF, block(1, b"\x12\x00" * 300_000)),
+        (PROTOBUF, b"\x0a\x00" * 300_000),
+        (JSON, b'{"resourceSpans":[{"scopeSpans":[{"spans":[' + b"{}," * 300_000 + b"{}]}]}]}"),
+        (JSON, b'{"resourceSpans":[' + b"{}," * 300_000 + b"{}]}"),
+    ],
+)
+async def test_a_frame_that_would_fill_the_memory_is_refused(
+    studio: Studio, kind: str, content: bytes
+) -> None:
+    answer = await send(studio, content, kind)
+
+    assert answer.status_code == 413
+    assert b"over 250,000 resources, scopes and spans" in answer.content
+
+
+@pytest.mark.parametrize("field", [9, 11, 13])
+async def test_a_span_that_would_fill_the_memory_is_refused_by_name(
+    studio: Studio, field: int
+) -> None:
+    sound = request_of(studio, 1).resource_spans[0].scope_spans[0].spans[0].SerializeToString()
+    parts = bytes([field << 3 | 2, 0]) * 200_000
+    inside = block(9, block(2, block(5, b"\x0a\x00" * 200_000)))
+    spans = b"".join(block(2, data) for data in (sound, sound + parts, sound + inside))
+
+    count, words = refused(await send(studio, block(1, block(2, spans))))
+
+    assert count == 2
+    assert "it cannot be decoded" in words
+
+
+async def test_json_that_would_fill_the_memory_is_refused_by_name(studio: Studio) -> None:
+    many = '{"arrayValue": {"values": [' + "{}," * 100_000 + "{}]}}"
+    span = f'{{"name": "wide", "attributes": [{{"key": "a", "value": {many}}}]}}'
+    body = f'{{"resourceSpans": [{{"scopeSpans": [{{"spans": [{span}]}}]}}]}}'
+
+    count, words = refused(await send(studio, body.encode(), JSON))
+
+    assert count == 1
+    assert "it cannot be decoded" in words
 
 
 async def test_a_body_that_is_too_large_is_refused(studio: Studio) -> None:

@@ -1,7 +1,7 @@
 """OTLP's JSON, read span by span: the frame by hand, each span by the standard library.
 
 As in `protobuf`: the whole frame is walked before anything is kept, so that a body that was cut off
-is told first. Names are lowerCamelCase, ids hex, 64-bit numbers texts or numbers.
+is told first, and one broken span costs nothing but itself. Names are lowerCamelCase, ids hex, 64-bit numbers texts or numbers.
 """
 
 import base64
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from studio.api.errors import Problem
+from studio.api.otlp import unpacking
 from studio.api.otlp.protobuf import OF_BROKEN, finite
 from studio.core.rules.outside.claims import Claim, Refusal, plain
 from studio.core.rules.outside.cutting import (
@@ -24,9 +25,11 @@ from studio.core.rules.outside.cutting import (
     Cutter,
 )
 
-Group = tuple[Any, Any, list[tuple[int, int]]]  # resource, scope, where its spans are
+Group = tuple[Any, Any, list[tuple[int, bool]]]  # resource, scope, where its spans are
 BROKEN = (TypeError, ValueError, AttributeError, LookupError, RecursionError)
 BLANK = re.compile(r"[ \t\n\r]*")
+MARK = re.compile(r'["{}\[\],]')
+SCALAR = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
 
 
 def _constant(word: str) -> NoReturn:
@@ -47,20 +50,30 @@ def text_of(data: bytes) -> str:
 def groups(text: str) -> list[Group]:
     """The frame of an ExportTraceServiceRequest: where its spans are. Blocks."""
     found: list[Group] = []
+    parts = 0
     if not text.strip():
         return found
 
+    def counted() -> None:
+        nonlocal parts
+        parts += 1
+        if parts > unpacking.PARTS:
+            raise unpacking.too_many()
+
     def resource_spans(at: int) -> int:
+        counted()
         resource: list[Any] = [None]
-        inside: list[tuple[list[Any], list[tuple[int, int]]]] = []
+        inside: list[tuple[list[Any], list[tuple[int, bool]]]] = []
 
         def scope_spans(at: int) -> int:
+            counted()
             scope: list[Any] = [None]
-            places: list[tuple[int, int]] = []
+            places: list[tuple[int, bool]] = []
 
             def span(at: int) -> int:
-                end = _skip(text, at)
-                places.append((at, end))
+                counted()
+                end, fits = _skip(text, at)
+                places.append((at, fits))
                 return end
 
             inside.append((scope, places))
@@ -92,9 +105,11 @@ def spans(text: str, group: Group, most: int) -> Iterator[Claim | Refusal]:
     service = plain(str(about.get("service.name", "")), 200)
     scope = _dict(scope)
     name = plain(f"{_text(scope, 'name')} {_text(scope, 'version')}".strip(), 200)
-    for number, (at, _) in enumerate(places[:most], 1):
-        value, _end = DECODER.raw_decode(text, at)
+    for number, (at, fits) in enumerate(places[:most], 1):
         try:
+            if not fits:
+                raise ValueError("it has too many parts")
+            value, _end = DECODER.raw_decode(text, at)
             claim = _claim(value, about, service, name)
         except BROKEN:
             yield Refusal("unreadable", f"span {number} of “{name or service}”")
@@ -223,7 +238,7 @@ def _members(text: str, at: int, take: dict[str, Callable[[int], int]]) -> int:
         name, at = _read(text, at)
         at = _expect(text, _blank(text, at), ":")
         known = take.get(name)
-        at = _blank(text, known(at) if known is not None else _skip(text, at))
+        at = _blank(text, known(at) if known is not None else _skip(text, at)[0])
         if text[at : at + 1] == "}":
             return at + 1
         at = _expect(text, at, ",")
@@ -245,14 +260,40 @@ def _items(text: str, at: int, take: Callable[[int], int]) -> int:
 
 def _into(text: str, place: list[Any]) -> Callable[[int], int]:
     def take(at: int) -> int:
-        place[0], end = _read(text, at)
+        end, fits = _skip(text, at)
+        if not fits:
+            raise _unreadable("a resource or scope has too many parts")
+        place[0] = _read(text, at)[0]
         return end
 
     return take
 
 
-def _skip(text: str, at: int) -> int:
-    return _read(text, at)[1]
+def _skip(text: str, at: int) -> tuple[int, bool]:
+    """The place behind a value, and whether it has few enough parts to be made. Makes nothing."""
+    sign = text[at : at + 1]
+    if sign == '"':
+        return _read(text, at)[1], True
+    if sign not in ("{", "["):
+        found = SCALAR.match(text, at)
+        if found is None:
+            raise _unreadable(f"no value stands at character {at}")
+        return found.end(), True
+    depth = parts = 0
+    while True:
+        sought = MARK.search(text, at)
+        if sought is None:
+            raise _unreadable("it ends in the middle of a value, as if it were cut off")
+        at, sign = sought.end(), sought[0]
+        if sign == '"':
+            at = _read(text, at - 1)[1]
+        elif sign == ",":
+            parts += 1
+        else:
+            parts += sign in "{["
+            depth += 1 if sign in "{[" else -1
+            if depth == 0:
+                return at, parts <= unpacking.SPAN_PARTS
 
 
 def _read(text: str, at: int) -> tuple[Any, int]:

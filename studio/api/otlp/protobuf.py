@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from studio.api.errors import Problem
+from studio.api.otlp import unpacking
 from studio.core.rules.outside.claims import Claim, Refusal, plain
 from studio.core.rules.outside.cutting import (
     ATTRIBUTES,
@@ -22,7 +23,7 @@ from studio.core.rules.outside.cutting import (
 )
 
 Piece = tuple[int, int]  # where it begins and ends in the body
-Group = tuple[tuple[Piece, ...], tuple[Piece, ...], list[Piece]]  # resource, scope, spans
+Group = tuple[list[Piece], list[Piece], list[Piece]]  # resource, scope, spans
 OF_BROKEN = "of a resource or scope that cannot be decoded"
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -30,16 +31,30 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 def groups(data: bytes) -> list[Group]:
     """The frame of an ExportTraceServiceRequest: where its spans are. Blocks."""
     found: list[Group] = []
+    parts = 0
     for number, *place in _fields(data, 0, len(data)):
         if number != 1:
             continue
-        parts = list(_fields(data, *place))
-        resource = _all(parts, 1)
-        for number_inside, *inside in parts:
-            if number_inside == 2:
-                scope = list(_fields(data, *inside))
-                found.append((resource, _all(scope, 1), [*_all(scope, 2)]))
+        resource, scopes = list[Piece](), list[tuple[list[Piece], list[Piece]]]()
+        for inside, start, end in _fields(data, *place):
+            if inside == 1:
+                resource.append((start, end))
+            elif inside == 2:
+                scopes.append(([], []))
+                for one, *piece in _fields(data, start, end):
+                    if one in (1, 2):
+                        scopes[-1][one - 1].append((piece[0], piece[1]))
+                        parts = _counted(parts)
+            parts = _counted(parts)
+        parts = _counted(parts)
+        found += [(resource, scope, pieces) for scope, pieces in scopes]
     return found
+
+
+def _counted(parts: int) -> int:
+    if parts >= unpacking.PARTS:
+        raise unpacking.too_many()
+    return parts + 1
 
 
 def spans(data: bytes, group: Group, most: int) -> Iterator[Claim | Refusal]:
@@ -55,11 +70,36 @@ def spans(data: bytes, group: Group, most: int) -> Iterator[Claim | Refusal]:
     for number, (start, end) in enumerate(pieces[:most], 1):
         span = kinds.span()
         try:
-            span.ParseFromString(data[start:end])
+            span.ParseFromString(_bounded(kinds, data, "span", start, end))
         except kinds.broken:
             yield Refusal("unreadable", f"span {number} of “{name or service}”")
             continue
         yield _claim(span, about, service, name)
+
+
+INSIDE = {  # which fields hold parts, of what kind
+    "span": {9: "pair", 11: "event", 13: "link"}, "event": {3: "pair"}, "link": {4: "pair"},
+    "resource": {1: "pair", 3: "pair"}, "scope": {3: "pair"}, "pair": {2: "value"},
+    "value": {5: "list", 6: "pairs"}, "list": {1: "value"}, "pairs": {1: "pair"},
+}  # fmt: skip
+
+
+def _bounded(kinds: "_Kinds", data: bytes, kind: str, start: int, end: int) -> bytes:
+    """The bytes of a message, unless it would have too many parts in memory."""
+    if end - start > unpacking.SPAN_BYTES:
+        left, parts = [(kind, start, end)], 0
+        while left:
+            of, *place = left.pop()
+            try:
+                for number, *inside in _fields(data, *place):
+                    parts += 1
+                    if parts > unpacking.SPAN_PARTS:
+                        raise kinds.broken("it has too many parts")
+                    if number in INSIDE[of]:
+                        left.append((INSIDE[of][number], inside[0], inside[1]))
+            except Problem as error:
+                raise kinds.broken(error.message) from None
+    return data[start:end]
 
 
 class _Kinds:
@@ -76,18 +116,18 @@ class _Kinds:
 _kinds = functools.cache(_Kinds)
 
 
-def _resource(kinds: _Kinds, data: bytes, pieces: tuple[Piece, ...]) -> tuple[dict[str, Any], str]:
+def _resource(kinds: _Kinds, data: bytes, pieces: list[Piece]) -> tuple[dict[str, Any], str]:
     found = kinds.resource()
     for start, end in pieces:
-        found.MergeFromString(data[start:end])
+        found.MergeFromString(_bounded(kinds, data, "resource", start, end))
     said = _attributes(found.attributes, Cutter())
     return said, plain(str(said.get("service.name", "")), 200)
 
 
-def _scope(kinds: _Kinds, data: bytes, pieces: tuple[Piece, ...]) -> str:
+def _scope(kinds: _Kinds, data: bytes, pieces: list[Piece]) -> str:
     found = kinds.scope()
     for start, end in pieces:
-        found.MergeFromString(data[start:end])
+        found.MergeFromString(_bounded(kinds, data, "scope", start, end))
     return plain(f"{found.name} {found.version}".strip(), 200)
 
 
@@ -167,10 +207,6 @@ def finite(number: float) -> float | str:
 
 
 # The frame ----------------------------------------------------------------------------------------
-
-
-def _all(parts: list[tuple[int, int, int]], wanted: int) -> tuple[Piece, ...]:
-    return tuple((start, end) for number, start, end in parts if number == wanted)
 
 
 def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:

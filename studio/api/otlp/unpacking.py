@@ -1,4 +1,8 @@
-"""The bytes of a request, unpacked piece by piece: a gzip bomb is refused while it grows."""
+"""The bytes of a request, unpacked piece by piece: a gzip bomb is refused while it grows.
+
+What takes two bytes to send may take a hundred in memory, so parts are counted before they are
+made.
+"""
 
 import zlib
 
@@ -6,6 +10,9 @@ from studio.api.errors import Problem
 from studio.core.rules.errors import TooLarge
 
 PIECE = 256 * 1024
+PARTS = 250_000  # resources, scopes and spans that one request may have
+SPAN_PARTS = 50_000  # values that one span may have
+SPAN_BYTES = 256 * 1024  # a smaller one needs no count
 GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -14,6 +21,14 @@ def too_large(most: int) -> TooLarge:
     return TooLarge(
         f"Unpacked the body is over {most:,} bytes. Send fewer spans at once.",
         code="body.too_large", details={"limit": most},
+    )  # fmt: skip
+
+
+def too_many() -> TooLarge:
+    """The refusal of a body whose frame alone would fill the memory."""
+    return TooLarge(
+        f"The body has over {PARTS:,} resources, scopes and spans. Send fewer spans at once.",
+        code="otlp.too_many", details={"limit": PARTS},
     )  # fmt: skip
 
 

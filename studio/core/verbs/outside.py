@@ -14,7 +14,7 @@ from studio.core.store import outside
 from studio.core.store.outside import Kept, Ready
 from studio.core.verbs.parts import Verbs
 
-BATCH = 500  # spans of one transaction
+BATCH = 512  # spans of one transaction: what exporters send at once
 MS = 1_000_000  # ns
 
 

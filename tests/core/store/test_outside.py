@@ -1,5 +1,6 @@
 """Spans from outside are kept once, counted truly, and let go of when they are old."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -93,6 +94,15 @@ async def test_many_traces_at_once_are_told_apart(store: Store) -> None:
     assert (first.new, again.new, again.here) == (360, 0, 360)
     counts = await store.every("SELECT spans, count(*) FROM outside_traces GROUP BY spans")
     assert counts == [(3, 120)]
+
+
+async def test_many_senders_of_one_trace_at_once_lose_nothing(store: Store) -> None:
+    batches = [[ready(n, 1, attributes=CHAT) for n in range(k, k + 40)] for k in range(1, 201, 20)]
+
+    done = await asyncio.gather(*(keep(store, *batch, by=f"s{len(batch)}") for batch in batches))
+
+    assert sum(kept.new for kept in done) == 220
+    assert await row(store, "spans", "models", "input_tokens") == (220, 220, 7 * 220)
 
 
 @pytest.mark.parametrize("text", ["short", "long " * 5_000, "ž\0\ud800"])
