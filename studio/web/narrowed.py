@@ -62,13 +62,11 @@ class Narrowed:
         return ",".join(kept if key in self.folds else [*kept, key][-MOST_FOLDS:])
 
     def url(self, **changes: str | int | None) -> str:
-        """The query with some of it changed; what is empty is left out."""
-        kept: dict[str, str | int | None] = {
-            **dict(self.fields()), "find": self.find, "from": self.start
-        }  # fmt: skip
+        """The query with some of it changed, and without a window; what is empty is left out."""
+        kept: dict[str, str | int | None] = {**dict(self.fields()), "find": self.find, **changes}
         query = {
-            name: value for name, value in {**kept, **changes}.items()
-            if value or (value == 0 and name in ("from", "base") and value is not False)
+            name: value for name, value in kept.items()
+            if value or (value == 0 and name in ("from", "base"))
         }  # fmt: skip
         return f"?{urlencode(query, safe=',/')}" if query else "?"
 
@@ -83,7 +81,8 @@ class Narrowed:
 
     def at(self, start: int) -> str:
         """The query of another window."""
-        return self.url(**{"from": start, "span": ""})
+        changes: dict[str, str | int | None] = {"from": start, "span": ""}
+        return self.url(**changes)
 
 
 def narrowed(request: Request) -> Narrowed:

@@ -215,6 +215,11 @@ async def test_a_command_runs_on_the_disk_that_setup_made(studio: Studio) -> Non
     assert types[:5] == [
         "environment.made", "setup.started", "environment.started", "disk.kept", "setup.finished",
     ]  # fmt: skip
+    session = await studio.core.over(session_id)
+    (begun, ended) = [f for f in await studio.facts(id) if f.TYPE.startswith("setup.")]
+    assert session.turn is not None
+    assert begun.turn_id == ended.turn_id == session.turn.id  # type: ignore[attr-defined]
+    assert all(run.began is not None for run in ended.runs)  # type: ignore[attr-defined]
 
 
 async def test_a_turn_that_changed_the_disk_keeps_a_version_and_another_none(

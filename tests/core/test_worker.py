@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Denied, Gone, Refused
 from studio.core.rules.session import Session
@@ -53,6 +54,17 @@ async def test_a_message_gets_an_answer(core: Core) -> None:
     assert session.turn is not None
     assert session.status == "completed"
     assert session.turn.replies[-1].text.value.strip() == "hello there"
+
+
+async def test_a_reply_says_when_its_first_token_came(core: Core) -> None:
+    async with core.working():
+        session_id = await core.start("say hello there")
+        await core.over(session_id)
+
+    facts = [fact.event for fact in await core.facts(session_id)]
+    (replied,) = [event for event in facts if isinstance(event, e.ModelReplied)]
+    assert replied.first_token is not None
+    assert 0 <= replied.first_token < 60_000
 
 
 async def test_a_read_only_call_runs_without_asking(core: Core) -> None:

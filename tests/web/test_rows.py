@@ -144,7 +144,7 @@ def test_the_url_says_all_of_it_and_nothing_empty() -> None:
     assert Narrowed().url() == "?"
     asked = Narrowed(kind="tool", q="a b", folds=("s1", "ab"), zoom="z", start=0, span="x")
 
-    assert asked.url() == "?kind=tool&q=a+b&zoom=z&fold=s1,ab&span=x&from=0"
-    assert asked.at(200) == "?kind=tool&q=a+b&zoom=z&fold=s1,ab&from=200"
+    assert asked.url() == "?kind=tool&q=a+b&zoom=z&fold=s1,ab&span=x"
+    assert asked.at(0) == "?kind=tool&q=a+b&zoom=z&fold=s1,ab&from=0"
     assert asked.turned("s1") == "ab"
     assert asked.turned("s2") == "s1,ab,s2"

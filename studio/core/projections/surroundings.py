@@ -124,7 +124,7 @@ def _tries(conn: sa.Connection, turn: Told, now: int) -> list[Try]:
     return [one for one in found if one is not None]
 
 
-def _try(row: sa.Row[Any], turn: Told) -> Try | None:
+def _try(row: Any, turn: Told) -> Try | None:
     """A try that was this turn's, or may have been."""
     said, turns = json.loads(row.payload), json.loads(row.turns)
     effect_id = said.get("effect_id")

@@ -173,7 +173,7 @@ def _works(conn: sa.Connection, turn_id: str) -> list[Work]:
     peek = sa.case((f.tool.in_(SKILLED), f.peek), else_="")
     query = sa.select(*(f[name] for name in _WORK), words, peek).where(f.turn_id == turn_id)
     return [
-        Work(*row[:-1], _skill(row[-1]) if row[-1] else None)
+        Work._make((*row[:-1], _skill(row[-1]) if row[-1] else None))
         for row in conn.execute(query.limit(MOST_SPANS)).all()
     ]
 
