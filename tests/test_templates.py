@@ -18,6 +18,7 @@ from tests.core.rules.test_pictures import png
 from tests.web import disk_cases, html, outside_cases
 from tests.web import environments as env
 from tests.web.conftest import Studio, Visitor, ada, migrated, studio
+from tests.web.test_artifact_folders import packed as zipped
 
 __all__ = ["ada", "migrated", "studio"]  # the fixtures of the pages
 
@@ -36,6 +37,7 @@ ONLY_SOMETIMES = {
     "plugins/plan.html",
     "models/_provider.html",
     "approvals/results.html",
+    "artifacts/_made.html",
     "environments/_faults.html",
 }
 
@@ -186,7 +188,7 @@ async def with_environments(studio: Studio) -> None:
 
 
 async def with_files(studio: Studio) -> None:
-    """A session with a picture and two versions of a text."""
+    """A session with a picture, two versions of a text and two of a folder, and a link to it."""
     session_id = await studio.story.session("Files")
 
     async def bytes_of(data: bytes) -> AsyncIterator[bytes]:
@@ -200,3 +202,9 @@ async def with_files(studio: Studio) -> None:
 
     await keep("a.png", png(8, 8) + b"rest")
     await keep("notes.md", b"two", await keep("notes.md", b"one"))
+    for text in ("one", "two"):
+        archive = zipped({"css/a.css": text.encode(), "pic.png": png(8, 8)})
+        folder = await studio.runtime.save_folder(
+            ADA, session_id, name="site", chunks=bytes_of(archive)
+        )
+    await studio.runtime.make_link(ADA, folder.artifact_id)
