@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder, DiskQuestions
+from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -78,6 +78,7 @@ from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
 from studio.core.store import files
+from studio.core.trace_questions import TraceQuestions
 
 if TYPE_CHECKING:  # what only types say; its libraries are loaded when a disk is looked into
     from studio.core.disk_questions import DiskChange as DiskChange
@@ -156,7 +157,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(DiskQuestions):
+class Reader(TraceQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------
