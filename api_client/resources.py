@@ -20,6 +20,7 @@ from api_client import (
     servers,
     sessions,
     usage,
+    views,
 )
 from api_client.shapes import Event
 from api_client.verbs import AsyncItems, AsyncResource, AsyncVerb, Items, Resource, Verb
@@ -68,6 +69,18 @@ class Sessions(Resource):
     def follow(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         """Every fact behind `after`, then each as it is recorded, until you stop."""
         return self.client.follow(session_id, after=after)
+
+    def export(self, session_id: str, *, format: str, inline: bool = False) -> Iterator[bytes]:
+        """A session as a file, a piece at a time; its last line has the counts."""
+        return self.client.pieces(sessions.export(session_id, format=format, inline=inline))
+
+    def export_many(
+        self, *, format: str, of: str = "sessions", inline: bool = False, **filters: str | None
+    ) -> Iterator[bytes]:
+        """Every session, or turn, that the filters of its list choose, as one file."""
+        return self.client.pieces(
+            sessions.export_many(format=format, of=of, inline=inline, **filters)
+        )
 
 
 class Approvals(Resource):
@@ -164,6 +177,15 @@ class EnvironmentManifests(Resource):
     keep_file = Verb(environment_manifests.keep_file)
 
 
+class Views(Resource):
+    """Saved views of lists."""
+
+    list = Verb(views.index)
+    save = Verb(views.save)
+    change = Verb(views.change)
+    remove = Verb(views.remove)
+
+
 class Usage(Resource):
     """Tokens and cost."""
 
@@ -220,6 +242,18 @@ class AsyncSessions(AsyncResource):
     def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """Every fact behind `after`, then each as it is recorded, until you stop."""
         return self.client.follow(session_id, after=after)
+
+    def export(self, session_id: str, *, format: str, inline: bool = False) -> AsyncIterator[bytes]:
+        """A session as a file, a piece at a time; its last line has the counts."""
+        return self.client.pieces(sessions.export(session_id, format=format, inline=inline))
+
+    def export_many(
+        self, *, format: str, of: str = "sessions", inline: bool = False, **filters: str | None
+    ) -> AsyncIterator[bytes]:
+        """Every session, or turn, that the filters of its list choose, as one file."""
+        return self.client.pieces(
+            sessions.export_many(format=format, of=of, inline=inline, **filters)
+        )
 
 
 class AsyncApprovals(AsyncResource):
@@ -314,6 +348,15 @@ class AsyncEnvironmentManifests(AsyncResource):
     save = AsyncVerb(environment_manifests.save)
     remove = AsyncVerb(environment_manifests.remove)
     keep_file = AsyncVerb(environment_manifests.keep_file)
+
+
+class AsyncViews(AsyncResource):
+    """Saved views of lists."""
+
+    list = AsyncVerb(views.index)
+    save = AsyncVerb(views.save)
+    change = AsyncVerb(views.change)
+    remove = AsyncVerb(views.remove)
 
 
 class AsyncUsage(AsyncResource):

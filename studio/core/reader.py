@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder
+from studio.core.export_questions import Export, ExportQuestions
 from studio.core.projections import (
     agent_diffs,
     agents,
@@ -58,7 +59,7 @@ from studio.core.projections.facts import EventRow
 from studio.core.projections.home import Home
 from studio.core.projections.models import ModelChoice, ModelsView, ProviderView
 from studio.core.projections.operations import OperationRow
-from studio.core.projections.pages import Page, Patience
+from studio.core.projections.pages import Page
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
 from studio.core.projections.policy import PolicyView, RuleRow
@@ -78,7 +79,6 @@ from studio.core.rules.errors import Unavailable
 from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
 from studio.core.store import files
-from studio.core.trace_questions import TraceQuestions
 
 if TYPE_CHECKING:  # what only types say; its libraries are loaded when a disk is looked into
     from studio.core.disk_questions import DiskChange as DiskChange
@@ -102,6 +102,7 @@ __all__ = [
     "DiskVersionRow",
     "EnvironmentView",
     "EventRow",
+    "Export",
     "FileView",
     "Follow",
     "GapView",
@@ -157,7 +158,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(TraceQuestions):
+class Reader(ExportQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------
@@ -297,12 +298,15 @@ class Reader(TraceQuestions):
         """Turns over all sessions, the newest first."""
         return await self._read(
             lambda conn: turn_list.page(conn, person, asked, limit=limit, cursor=cursor),
-            asked.agent, asked.tool, asked.plugin,
+            asked.agent, asked.tool, asked.plugin, asked.error,
         )  # fmt: skip
 
     async def usual(self, person: Person, asked: AskedTurns) -> tuple[list[Usual], list[Usual]]:
         """How long the agents and the tools of these turns usually take."""
-        return await self._read(lambda conn: turn_list.usual(conn, person, asked))
+        return await self._read(
+            lambda conn: turn_list.usual(conn, person, asked),
+            asked.agent, asked.tool, asked.plugin, asked.error,
+        )  # fmt: skip
 
     async def trace(self, person: Person, session_id: str, turn: str) -> Trace:
         """A turn (by its number or id) as spans: where its time went. Also while it is in hand."""
@@ -536,9 +540,6 @@ class Reader(TraceQuestions):
         except Unavailable as error:
             return {"ready": False, "why": error.message}
         return {"ready": True, "why": None}
-
-    def _patience(self) -> Patience:
-        return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())
 
 
 def _sessions_after(

@@ -4,9 +4,10 @@ As in `reader`: the person first, one read transaction each, nothing is written.
 """
 
 from studio.core.disk_questions import DiskQuestions
-from studio.core.projections import environment_times, overviews, pages
+from studio.core.projections import environment_times, overviews, pages, views
 from studio.core.projections.environment_times import DAY, EnvironmentTimes
 from studio.core.projections.overviews import Overview
+from studio.core.projections.views import ViewRow
 from studio.core.rules.access import Person
 
 
@@ -40,3 +41,15 @@ class TraceQuestions(DiskQuestions):
             ),
             environment,
         )
+
+    async def views(self, person: Person, list: str = "") -> tuple[ViewRow, ...]:
+        """A person's saved views of a list (without one: of all), and those that are shared."""
+        return await self._read(lambda conn: views.rows(conn, person, list), list)
+
+    async def view(self, person: Person, view_id: str) -> ViewRow:
+        """One saved view; one that was removed is there for whoever may bring it back."""
+        return await self._read(lambda conn: views.one(conn, person, view_id), view_id)
+
+    async def views_moved(self) -> int:
+        """What grows whenever somebody's view changes."""
+        return await self._read(views.moved)

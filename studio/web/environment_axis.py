@@ -22,7 +22,7 @@ NEAR = 200  # a part of the window that is never folded on both sides of what ha
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A rectangle in a lane: where it leads, its words, its look and place (thousandths, tenths)."""
+    """A rectangle in a lane: where it leads, its words, its look, its place on the axis."""
 
     href: str
     words: str

@@ -1,4 +1,4 @@
-"""Regions that look again when what stands behind them is another: traces, disks, models."""
+"""Regions that look again when what stands behind them is another: traces, disks, models, views."""
 
 from typing import Any
 
@@ -51,4 +51,11 @@ class ModelsTopic(ListTopic):
         ]
 
 
-LISTS = {"trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic}
+class ViewsTopic(ListTopic):
+    """Saved views of lists, on the page of the list."""
+
+    async def _sign(self) -> Any:
+        return await self.reader.views_moved()
+
+
+LISTS = {"trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic, "views": ViewsTopic}

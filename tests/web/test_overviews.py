@@ -101,7 +101,9 @@ def test_what_is_between_turns_and_what_is_awaited_folds() -> None:
 
 def test_a_turn_in_hand_grows_and_a_wait_that_is_settled_later_stays_inside() -> None:
     late = Waited(kind="uncertain", opened=500, closed=9 * HOUR)
-    (row,) = overview.rows(window(turn(1, 0, 1_000, late)), overview.axis(window(turn(1, 0, 1_000))))
+    (row,) = overview.rows(
+        window(turn(1, 0, 1_000, late)), overview.axis(window(turn(1, 0, 1_000)))
+    )
     now = window(turn(1, 0, None), now=7_000)
 
     assert row.people == 500

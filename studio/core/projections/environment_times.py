@@ -182,16 +182,16 @@ def _tries(conn: sa.Connection, id: str, since: int, until: int) -> tuple[list[T
     told = [
         Tries(
             start=since + place * wide, end=min(since + (place + 1) * wide, until),
-            seq=of_place["seq"], **{name: of_place.get(name, 0) for name in _OUTCOMES},
+            seq=of_place["seq"], allowed=of_place.get("allowed", 0),
+            refused=of_place.get("refused", 0), failed=of_place.get("failed", 0),
         )
         for place, of_place in sorted(counts.items())
     ]  # fmt: skip
     return told, sum(one.count for one in told) < COUNTED
 
 
-_OUTCOMES = ("allowed", "refused", "failed")
-
-
 def _one(seq: int, time: int, outcome: str, host: str) -> Tries:
-    counts = {name: int(name == outcome) for name in _OUTCOMES}
-    return Tries(start=time, end=time, seq=seq, host=host, **counts)
+    allowed, refused, failed = (int(outcome == one) for one in ("allowed", "refused", "failed"))
+    return Tries(
+        start=time, end=time, seq=seq, host=host, allowed=allowed, refused=refused, failed=failed
+    )
