@@ -50,6 +50,7 @@ GROUPS = {
     "models": "save providers of models, and try them",
     "environments": "save manifests; make, fork and delete environments",
     "disks": "keep, list, compare, restore and take away versions of disks",
+    "views": "save, list and delete filters of lists under a name",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

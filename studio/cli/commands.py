@@ -7,6 +7,7 @@ from studio.cli import (
     disks,
     environment_manifests,
     environments,
+    exports,
     keys,
     models,
     plugins,
@@ -14,6 +15,7 @@ from studio.cli import (
     server,
     servers,
     sessions,
+    views,
 )
 from studio.cli.command import Command
 
@@ -21,6 +23,7 @@ COMMANDS: tuple[Command, ...] = (
     *server.COMMANDS,
     *agents.COMMANDS,
     *sessions.COMMANDS,
+    *exports.COMMANDS,
     *artifacts.COMMANDS,
     *approvals.COMMANDS,
     *keys.COMMANDS,
@@ -31,4 +34,5 @@ COMMANDS: tuple[Command, ...] = (
     *environment_manifests.COMMANDS,
     *environments.COMMANDS,
     *disks.COMMANDS,
+    *views.COMMANDS,
 )

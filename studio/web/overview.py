@@ -15,7 +15,7 @@ WIDEST = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Bit:
-    """A piece of a bar: `look` is agent, person or timer."""
+    """A piece of a bar: `look` is that of work (tool), of people (person) or of timers (timer)."""
 
     look: str
     x: float
@@ -87,7 +87,7 @@ def parts(of: Sequence[Row]) -> tuple[Part, ...]:
 
 
 def _bits(one: OverviewTurn, now: int, stretches: Sequence[Stretch]) -> tuple[Bit, ...]:
-    pieces = [("agent", one.turn.opened, _end(one, now))]
+    pieces = [("tool", one.turn.opened, _end(one, now))]
     pieces += [(_look(wait), *_within(wait, one, now)) for wait in one.waits]
     found = []
     for look, a, b in pieces:

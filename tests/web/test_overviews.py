@@ -95,7 +95,7 @@ def test_what_is_between_turns_and_what_is_awaited_folds() -> None:
     assert [stretch.is_folded for stretch in axis] == [False, True, False, True, False]
     assert (one.people, one.timers) == (5 * HOUR - 2_000, HOUR)
     assert two.gap == 14 * HOUR - 1_000
-    assert [bit.look for bit in one.bits] == ["agent", "person", "timer"]
+    assert [bit.look for bit in one.bits] == ["tool", "person", "timer"]
     assert sum(part.w for part in overview.parts((one, two))) == pytest.approx(1000, abs=1)
 
 
