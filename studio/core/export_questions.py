@@ -278,7 +278,7 @@ def _begin(wanted: Wanted, now: int) -> str:
     if wanted.format == "markdown":
         return ""
     about = {"format": wanted.format, "studio": wanted.version, "at": _iso(now), **wanted.about}
-    return "" if wanted.format == "otlp" else _line({"kind": "export", **about})
+    return "" if wanted.format == "otlp" else _line({"line": "export", **about})
 
 
 def _session(wanted: Wanted, head: Mapping[str, Any], one: Taken) -> str:
@@ -287,7 +287,7 @@ def _session(wanted: Wanted, head: Mapping[str, Any], one: Taken) -> str:
     kept = {name: head[name] for name in HEAD if name not in ("private", "started")}
     return _line(
         {
-            "kind": "session", **kept, "private": bool(head["private"]),
+            "line": "session", **kept, "private": bool(head["private"]),
             "started": _iso(head["started"]), "seq": head["seq"], "turn_id": one.turn_id,
         }
     )  # fmt: skip
@@ -297,13 +297,17 @@ def _fact(wanted: Wanted, session_id: str, row: EventRow, payload: dict[str, Any
     if wanted.format == "markdown":
         return transcripts.fact(row.type, row.time, row.actor, payload)
     told = {**asdict(row), "time": _iso(row.time), "payload": payload}
-    return _line({"kind": "fact", "session_id": session_id, **told})
+    return _line({"line": "fact", "session_id": session_id, **told})
 
 
 def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:
     counts = asdict(wanted.counts)
     if wanted.format == "markdown":
-        told = ", ".join(f"{count:,} {name}" for name, count in counts.items() if name != "spans")
+        told = ", ".join(
+            f"{count:,} {name.removesuffix('s') if count == 1 else name}"
+            for name, count in counts.items()
+            if name != "spans"
+        )
         if fault is None:
             return f"---\n\nThe end of this export, which is complete: {told}.\n"
         why = f"{transcripts.code(fault[1])} ({transcripts.code(fault[0])})"
@@ -313,7 +317,7 @@ def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:
         end["error"] = {"code": fault[0], "message": fault[1]}
     if wanted.format == "otlp":  # a field that OTLP does not know is left unread there
         return _line({"resourceSpans": [], "studioExport": end})
-    return _line({"kind": "end", **end})
+    return _line({"line": "end", **end})
 
 
 def _line(value: Any) -> str:
