@@ -180,8 +180,8 @@ def empty() -> Iterator[Studio]:
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces", "/views",
-     "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
+    ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
+     "/views", "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
      "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in", "/environments",
      "/environments/new", "/environments/manifests"],
 )  # fmt: skip

@@ -130,7 +130,7 @@ def _turns(
         sa.select(t.session_id, s.title, t.number, t.status, t.opened, t.ended)
         .join_from(tables.sessions, tables.turns, t.session_id == s.id)
         .where(s.environment_id == id, *sessions.visible(person))
-        .where(s.started < until, s.last >= since)
+        .where(s.started < until, sa.or_(s.last >= since, s.status.in_(IN_HAND)))
         .where(t.opened < until, sa.or_(t.ended.is_(None), t.ended >= since))
         .order_by(t.opened.desc(), t.id.desc())
         .limit(MOST + 1)
