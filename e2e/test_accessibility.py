@@ -181,7 +181,8 @@ def empty() -> Iterator[Studio]:
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
-     "/views", "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
+     "/views", "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy",
+     "/policy/edit",
      "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in", "/environments",
      "/environments/new", "/environments/manifests"],
 )  # fmt: skip
@@ -212,7 +213,8 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/approvals?kind=question", "/approvals?state=closed", "/sessions",
-     "/traces", "/traces?error=refused&seconds=0", "/views", "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
+     "/traces", "/traces?error=refused&seconds=0", "/views",
+     "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
      "/agents/release-assistant/edit", "/agents/release-assistant/versions",
      "/agents/release-assistant/diff", "/usage", "/usage?by=plugin", "/usage?by=session", "/policy",
      "/policy?version=1", "/policy/edit", "/keys", "/demo", "/servers", "/plugins",

@@ -13,15 +13,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
-import sqlalchemy as sa
-
-from studio.core.projections import facts, pages, sessions, traces, turn_list
+from studio.core.projections import exports, facts, pages, sessions, traces, turn_list
 from studio.core.projections.facts import EventRow
 from studio.core.projections.turn_list import AskedTurns
 from studio.core.rules import contents, conventions, transcripts
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, StudioError
-from studio.core.store import tables
 from studio.core.trace_questions import TraceQuestions
 
 Format = Literal["markdown", "jsonl", "otlp"]
@@ -33,9 +30,6 @@ MEDIA = {
 ENDING = {"markdown": "md", "jsonl": "jsonl", "otlp": "otlp.jsonl"}
 FACTS = 100  # read at once
 log = logging.getLogger("studio.exports")
-
-s, t = tables.sessions.c, tables.turns.c
-HEAD = ("id", "title", "agent", "agent_version", "owner", "private", "started", "status")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +78,7 @@ class ExportQuestions(TraceQuestions):
     ) -> Export:
         """One session as it stands now, whole; NotFound before anything is written."""
         wanted = _wanted(format, version, {"session": session_id}, inline=inline)
-        await self._read(lambda conn: sessions.head(conn, person, session_id), session_id)
+        await self._read(lambda conn: exports.head(conn, person, session_id), session_id)
 
         async def alone() -> AsyncGenerator[Taken, None]:
             yield Taken(session_id=session_id)
@@ -177,10 +171,7 @@ class ExportQuestions(TraceQuestions):
         yield _end(wanted, fault)
 
     async def _one(self, person: Person, one: Taken, wanted: Wanted) -> AsyncGenerator[str, None]:
-        columns = [s[name] for name in HEAD]
-        head = dict(
-            await self._read(lambda conn: sessions.head(conn, person, one.session_id, *columns))
-        )
+        head = await self._read(lambda conn: exports.head(conn, person, one.session_id))
         wanted.counts.sessions += one.turn_id is None
         wanted.counts.turns += one.turn_id is not None
         if wanted.format == "otlp":
@@ -238,7 +229,9 @@ class ExportQuestions(TraceQuestions):
         while True:
             ids = [one.turn_id] if one.turn_id is not None else []
             if one.turn_id is None:
-                ids = await self._read(partial(_turn_ids, session_id=one.session_id, after=number))
+                ids = await self._read(
+                    partial(exports.turn_ids, session_id=one.session_id, after=number, limit=FACTS)
+                )
             for turn_id in ids:
                 look = partial(
                     traces.of_turn, person=person, session_id=one.session_id, turn=turn_id, key=key,
@@ -269,11 +262,6 @@ def _given(filters: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in filters.items() if value}
 
 
-def _turn_ids(conn: sa.Connection, session_id: str, after: int) -> list[str]:
-    query = sa.select(t.id).where(t.session_id == session_id, t.number > after)
-    return list(conn.execute(query.order_by(t.number).limit(FACTS)).scalars())
-
-
 def _begin(wanted: Wanted, now: int) -> str:
     if wanted.format == "markdown":
         return ""
@@ -284,7 +272,7 @@ def _begin(wanted: Wanted, now: int) -> str:
 def _session(wanted: Wanted, head: Mapping[str, Any], one: Taken) -> str:
     if wanted.format == "markdown":
         return transcripts.head(head)
-    kept = {name: head[name] for name in HEAD if name not in ("private", "started")}
+    kept = {name: head[name] for name in exports.HEAD if name not in ("private", "started")}
     return _line(
         {
             "line": "session", **kept, "private": bool(head["private"]),

@@ -32,6 +32,11 @@ class OverviewPage:
         return f"/sessions/{self.found.session_id}/trace"
 
     @property
+    def folded(self) -> tuple[int, ...]:
+        """How long each folded stretch is, in ms."""
+        return tuple(one.end - one.start for one in self.axis if one.is_folded)
+
+    @property
     def tokens(self) -> int:
         """Of these turns, in and out."""
         return sum(row.turn.input_tokens + row.turn.output_tokens for row in self.rows)
