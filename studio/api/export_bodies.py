@@ -64,7 +64,7 @@ class NewView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangedView:
+class NewViewChange:
     """What of a view is to be another; what is null stays as it is."""
 
     name: Annotated[str, Text(low=1, high=60)] | None = None

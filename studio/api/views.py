@@ -24,7 +24,7 @@ async def save(ask: Ask[b.NoQuery, xb.NewView]) -> Answer:
     return Answer(value=view, headers={"Location": f"/v1/views/{view_id}"})
 
 
-async def change(ask: Ask[b.NoQuery, xb.ChangedView]) -> a.View:
+async def change(ask: Ask[b.NoQuery, xb.NewViewChange]) -> a.View:
     """Another name, other filters, shared or not."""
     body, view_id = ask.body, ask.part("id")
     await ask.runtime.change_view(
@@ -49,7 +49,7 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     ),
     Endpoint(
         name="change_view", method="PUT", path="/views/{id}", call=change, gives=a.View,
-        body=xb.ChangedView, errors=(409,),
+        body=xb.NewViewChange, errors=(409,),
         says="Rename a view, give it other filters, share it or take it back.",
     ),
     Endpoint(
