@@ -22,6 +22,7 @@ from api_client import (
     servers,
     sessions,
     usage,
+    views,
 )
 from api_client.shapes import Event
 from api_client.verbs import AsyncItems, AsyncResource, AsyncVerb, Items, Resource, Verb
@@ -86,6 +87,18 @@ class Sessions(Resource):
     def follow(self, session_id: str, *, after: int = 0) -> Iterator[Event]:
         """Every fact behind `after`, then each as it is recorded, until you stop."""
         return self.client.follow(session_id, after=after)
+
+    def export(self, session_id: str, *, format: str, inline: bool = False) -> Iterator[bytes]:
+        """A session as a file, a piece at a time; its last line has the counts."""
+        return self.client.pieces(sessions.export(session_id, format=format, inline=inline))
+
+    def export_many(
+        self, *, format: str, of: str = "sessions", inline: bool = False, **filters: str | None
+    ) -> Iterator[bytes]:
+        """Every session, or turn, that the filters of its list choose, as one file."""
+        return self.client.pieces(
+            sessions.export_many(format=format, of=of, inline=inline, **filters)
+        )
 
 
 class Approvals(Resource):
@@ -190,6 +203,15 @@ class OutsideTraces(Resource):
     spans = Verb(outside_traces.spans)
 
 
+class Views(Resource):
+    """Saved views of lists."""
+
+    list = Verb(views.index)
+    save = Verb(views.save)
+    change = Verb(views.change)
+    remove = Verb(views.remove)
+
+
 class Usage(Resource):
     """Tokens and cost."""
 
@@ -270,6 +292,18 @@ class AsyncSessions(AsyncResource):
     def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Event]:
         """Every fact behind `after`, then each as it is recorded, until you stop."""
         return self.client.follow(session_id, after=after)
+
+    def export(self, session_id: str, *, format: str, inline: bool = False) -> AsyncIterator[bytes]:
+        """A session as a file, a piece at a time; its last line has the counts."""
+        return self.client.pieces(sessions.export(session_id, format=format, inline=inline))
+
+    def export_many(
+        self, *, format: str, of: str = "sessions", inline: bool = False, **filters: str | None
+    ) -> AsyncIterator[bytes]:
+        """Every session, or turn, that the filters of its list choose, as one file."""
+        return self.client.pieces(
+            sessions.export_many(format=format, of=of, inline=inline, **filters)
+        )
 
 
 class AsyncApprovals(AsyncResource):
@@ -372,6 +406,15 @@ class AsyncOutsideTraces(AsyncResource):
     list = AsyncItems(outside_traces.index)
     show = AsyncVerb(outside_traces.show)
     spans = AsyncVerb(outside_traces.spans)
+
+
+class AsyncViews(AsyncResource):
+    """Saved views of lists."""
+
+    list = AsyncVerb(views.index)
+    save = AsyncVerb(views.save)
+    change = AsyncVerb(views.change)
+    remove = AsyncVerb(views.remove)
 
 
 class AsyncUsage(AsyncResource):

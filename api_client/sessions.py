@@ -92,6 +92,18 @@ def trace(session_id: str, turn: str | int) -> Call[Trace]:
     return get(f"{_path(session_id)}/turns/{part(str(turn))}/trace")
 
 
+def export(session_id: str, *, format: str, inline: bool = False) -> Call[bytes]:
+    """A session as a file: markdown, jsonl or otlp; `inline` has large contents whole."""
+    return get(f"{_path(session_id)}/export", format=format, inline=inline)
+
+
+def export_many(
+    *, format: str, of: str = "sessions", inline: bool = False, **filters: str | None
+) -> Call[bytes]:
+    """Every session or turn that fits: q, agent, status… as the list of it takes them."""
+    return get("/v1/exports", format=format, of=of, inline=inline, **filters)
+
+
 def preview(session_id: str, text: str) -> Call[Preview]:
     """The request that a message would send to the model; nothing is recorded or sent."""
     return Call(method="POST", path=f"{_path(session_id)}/preview", body=given(text=text))

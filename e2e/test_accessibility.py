@@ -182,7 +182,8 @@ def empty() -> Iterator[Studio]:
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
-     "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy", "/policy/edit",
+     "/views", "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy",
+     "/policy/edit",
      "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in", "/environments",
      "/environments/new", "/environments/manifests", "/traces/outside"],
 )  # fmt: skip
@@ -222,7 +223,8 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/", "/approvals", "/approvals?kind=question", "/approvals?state=closed", "/sessions",
-     "/traces", "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
+     "/traces", "/traces?error=refused&seconds=0", "/views",
+     "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
      "/agents/release-assistant/edit", "/agents/release-assistant/versions",
      "/agents/release-assistant/diff", "/usage", "/usage?by=plugin", "/usage?by=session", "/policy",
      "/policy?version=1", "/policy/edit", "/keys", "/demo", "/servers", "/plugins",
@@ -295,6 +297,9 @@ def test_traces(full: Full, sign_in: SignIn, name: str) -> None:
 
     page.locator(".wf__link").nth(1).click()
     expect(page.locator("#span-title")).to_be_visible()
+    is_accessible(page)
+
+    look(page, full.studio, f"/sessions/{full.sessions[name]}/trace")
     is_accessible(page)
 
 

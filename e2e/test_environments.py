@@ -25,7 +25,7 @@ MANIFEST: dict[str, Any] = {
 PLAIN: dict[str, Any] = {"description": "Plain.", "network": {"allow": [{"host": "pypi.org"}]}}
 BROKEN: dict[str, Any] = {"setup": [{"run": "echo one"}, {"run": "echo no such thing >&2; exit 3"}]}
 VALUE = "fake-token-0123456789"
-TABS = ("overview", "secrets", "network", "setup", "sessions", "events")
+TABS = ("overview", "timeline", "secrets", "network", "setup", "sessions", "events")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from studio import __version__
 from studio.core.clock import Clock
+from studio.core.projections import collector
 from studio.core.rules.errors import StudioError
 from studio.core.sandboxes.box.probe import probe
 from studio.core.store import migrate, places

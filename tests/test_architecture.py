@@ -65,10 +65,18 @@ ARROWS: dict[str, set[str]] = {
     "studio.core.outside_questions": {
         "studio.core.rules", "studio.core.projections", "studio.core.questions",
     },
+    "studio.core.trace_questions": {
+        "studio.core.rules", "studio.core.store", "studio.core.projections",
+        "studio.core.questions", "studio.core.disk_questions",
+    },
+    "studio.core.export_questions": {
+        "studio.core.rules", "studio.core.store", "studio.core.projections",
+        "studio.core.trace_questions",
+    },
     "studio.core.reader": {
         "studio.core.rules", "studio.core.store", "studio.core.projections",
         "studio.core.questions", "studio.core.disk_questions", "studio.core.artifact_questions",
-        "studio.core.outside_questions",
+        "studio.core.export_questions", "studio.core.outside_questions",
     },
     "studio.core.talks": {"studio.core.rules", "studio.core.store"},
     "studio.core.verbs": {

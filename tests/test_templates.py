@@ -137,6 +137,7 @@ async def everything(studio: Studio) -> None:
     """A studio in which everything has happened at least once."""
     story = studio.story
     await studio.runtime.put_plugin(ADA, zips.packed(zips.files(name="release-kit")))
+    await studio.runtime.save_view(ADA, list="traces", name="Slow", query="seconds=60")
     session_id, effect_id, wait_id = await story.held("Decided")
     await story.decide(session_id, wait_id, "approve", reason="Fine")
     await story.run(session_id, effect_id)

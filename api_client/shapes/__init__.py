@@ -110,6 +110,7 @@ from api_client.shapes.sessions import (
     Turn,
 )
 from api_client.shapes.usage import LostAttempt, Usage, UsageRow
+from api_client.shapes.views import View, Views
 
 __all__ = [
     "Agent",
@@ -232,4 +233,6 @@ __all__ = [
     "UsageRow",
     "Version",
     "Versions",
+    "View",
+    "Views",
 ]

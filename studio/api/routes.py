@@ -24,6 +24,7 @@ from studio.api import (
     environment_manifests,
     environments,
     errors,
+    exports,
     health,
     keys,
     models,
@@ -35,6 +36,7 @@ from studio.api import (
     servers,
     sessions,
     usage,
+    views,
 )
 from studio.api.auth import Gate, Rates
 from studio.api.endpoint import Endpoint, Parts
@@ -55,6 +57,8 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     *policy.ENDPOINTS,
     *keys.ENDPOINTS,
     *usage.ENDPOINTS,
+    *exports.ENDPOINTS,
+    *views.ENDPOINTS,
     *secrets.ENDPOINTS,
     *servers.ENDPOINTS,
     *models.ENDPOINTS,

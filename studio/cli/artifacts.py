@@ -1,16 +1,13 @@
 """Artifacts from the command line: list those of a session, look at one, take its bytes away."""
 
-import secrets
 from argparse import ArgumentTypeError
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from studio.cli import taking
 from studio.cli.command import Command, argument
 from studio.cli.context import Context
-from studio.core.rules import files
-from studio.core.rules.errors import Refused
+from studio.cli.taking import FORCE, TO
 
 
 def index(context: Context) -> None:
@@ -69,42 +66,14 @@ def download(context: Context) -> None:
         name = path.decode("utf-8", "replace") or artifact["name"]
         if artifact["kind"] == "folder" and not path:
             name = f"{name}.{given.form}"
-        place = _place(context.given.to, name)
-        if place.exists() and not context.given.force:
-            raise Refused(
-                f"{place} is there already, and nothing was written. Choose another place with "
-                "--to, or add --force.",
-                code="file.exists",
-            )
-        size = _write(
+        place = taking.place(given.to, name, force=given.force)
+        size = taking.write(
             place, studio.artifacts.download(asked, version=number, path=path, form=given.form)
         )
     if context.as_json:
         context.terminal.json({"file": str(place), "bytes": size})
     else:
         context.terminal.say(f"{size:,} bytes in {place}.")
-
-
-def _place(given: str | None, name: str) -> Path:
-    """Where the bytes go: the name comes from elsewhere, so its last part alone is taken."""
-    own = files.clean_name(name)
-    if given is None:
-        return Path(own)
-    return Path(given) / own if Path(given).is_dir() else Path(given)
-
-
-def _write(place: Path, chunks: Iterable[bytes]) -> int:
-    """Write beside the place, and put the file there when it is whole; how many bytes it has."""
-    draft = place.with_name(f".{place.name[:80]}.{secrets.token_hex(8)}")
-    size = 0
-    try:
-        with draft.open("xb") as file:
-            for chunk in chunks:
-                size += file.write(chunk)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)
-    return size
 
 
 def _version(text: str) -> int:
@@ -116,8 +85,6 @@ def _version(text: str) -> int:
 SESSION = argument("session", metavar="SESSION", help="the session's id")
 ID = argument("id", metavar="ARTIFACT", help="the artifact's id, art_…")
 VERSION: Any = argument("--version", type=_version, help="which one; without it the newest")
-TO = argument("--to", metavar="PATH", help="a file or folder; without it here, under its own name")
-FORCE = argument("--force", action="store_true", help="write over a file that is there")
 PATH = argument(
     "path", nargs="?", default="", metavar="FILE",
     help="of a folder one file, percent-encoded where its name is odd",

@@ -52,6 +52,7 @@ GROUPS = {
     "environments": "save manifests; make, fork and delete environments",
     "disks": "keep, list, compare, restore and take away versions of disks",
     "outside": "read traces of agents that run elsewhere",
+    "views": "save, list and delete filters of lists under a name",
     "secrets": "set and remove what tools and models are given in secret",
 }
 

@@ -8,6 +8,7 @@ from studio.cli import (
     disks,
     environment_manifests,
     environments,
+    exports,
     keys,
     models,
     outside,
@@ -17,6 +18,7 @@ from studio.cli import (
     servers,
     sessions,
     traces,
+    views,
 )
 from studio.cli.command import Command
 
@@ -24,6 +26,7 @@ COMMANDS: tuple[Command, ...] = (
     *server.COMMANDS,
     *agents.COMMANDS,
     *sessions.COMMANDS,
+    *exports.COMMANDS,
     *artifacts.COMMANDS,
     *artifact_folders.COMMANDS,
     *approvals.COMMANDS,
@@ -37,4 +40,5 @@ COMMANDS: tuple[Command, ...] = (
     *disks.COMMANDS,
     *traces.COMMANDS,
     *outside.COMMANDS,
+    *views.COMMANDS,
 )

@@ -20,7 +20,7 @@ from studio.core.projections.environment_manifests import (
 )
 from studio.core.projections.environments import EnvironmentRow, EnvironmentView
 from studio.core.projections.facts import EventRow
-from studio.core.projections.pages import Page
+from studio.core.projections.pages import Page, Patience
 from studio.core.projections.traces import Built
 from studio.core.rules.access import Person
 from studio.core.sealing import KeyFile
@@ -46,6 +46,9 @@ class Questions:
         """Ask the store, once the texts that came from outside are such as it can hold."""
         pages.plain(*texts)
         return await self._db.read(act)
+
+    def _patience(self) -> Patience:
+        return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())
 
     def _keys(self) -> tuple[frozenset[str] | None, str]:
         """The ids of the keys in the key file, None without one, and where it is."""

@@ -21,6 +21,7 @@ from studio.core.artifact_questions import (
     LinkRow,
 )
 from studio.core.disk_questions import DiskDiff, DiskFile, DiskFolder
+from studio.core.export_questions import Export, ExportQuestions
 from studio.core.outside_questions import OutsideQuestions
 from studio.core.projections import (
     agent_diffs,
@@ -75,7 +76,7 @@ from studio.core.projections.outside import (
     OutsideTrace,
     RefusalRow,
 )
-from studio.core.projections.pages import Page, Patience
+from studio.core.projections.pages import Page
 from studio.core.projections.people import KeyRow
 from studio.core.projections.plugins import FileView, PluginRow, PluginView
 from studio.core.projections.policy import PolicyView, RuleRow
@@ -126,6 +127,7 @@ __all__ = [
     "DiskVersionRow",
     "EnvironmentView",
     "EventRow",
+    "Export",
     "FileView",
     "Follow",
     "GapView",
@@ -187,7 +189,7 @@ class Follow(Protocol):
         ...
 
 
-class Reader(ArtifactQuestions, OutsideQuestions):
+class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
     """Questions over one store. `data` is the folder that holds it."""
 
     # What needs a person ----------------------------------------------------------------------
@@ -356,12 +358,15 @@ class Reader(ArtifactQuestions, OutsideQuestions):
         """Turns over all sessions, the newest first."""
         return await self._read(
             lambda conn: turn_list.page(conn, person, asked, limit=limit, cursor=cursor),
-            asked.agent, asked.tool, asked.plugin,
+            asked.agent, asked.tool, asked.plugin, asked.error,
         )  # fmt: skip
 
     async def usual(self, person: Person, asked: AskedTurns) -> tuple[list[Usual], list[Usual]]:
         """How long the agents and the tools of these turns usually take."""
-        return await self._read(lambda conn: turn_list.usual(conn, person, asked))
+        return await self._read(
+            lambda conn: turn_list.usual(conn, person, asked),
+            asked.agent, asked.tool, asked.plugin, asked.error,
+        )  # fmt: skip
 
     async def collector(self, person: Person) -> CollectorState:
         """How the export of spans stands."""
@@ -584,9 +589,6 @@ class Reader(ArtifactQuestions, OutsideQuestions):
         except Unavailable as error:
             return {"ready": False, "why": error.message}
         return {"ready": True, "why": None}
-
-    def _patience(self) -> Patience:
-        return Patience(clock=self._clock.monotonic, begun=self._clock.monotonic())
 
 
 def _sessions_after(

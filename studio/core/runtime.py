@@ -21,6 +21,7 @@ from studio.core.verbs.policy import PolicyVerbs, Saved
 from studio.core.verbs.secrets import SecretVerbs
 from studio.core.verbs.servers import ServerVerbs
 from studio.core.verbs.sessions import Preview, Sent, SessionVerbs, Started, Stopped
+from studio.core.verbs.views import ViewVerbs
 
 __all__ = [
     "ARCHIVE_BYTES",
@@ -50,5 +51,6 @@ __all__ = [
 class Runtime(
     SessionVerbs, ArtifactVerbs, DecisionVerbs, AgentVerbs, PluginVerbs, PolicyVerbs, PeopleVerbs,
     SecretVerbs, ModelVerbs, ServerVerbs, EnvironmentVerbs, LinkVerbs, BackfillVerbs, OutsideVerbs,
+    ViewVerbs,
 ):  # fmt: skip
     """All the verbs; web and API know this object and the `Reader`."""

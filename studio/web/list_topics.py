@@ -1,4 +1,4 @@
-"""Regions that look again when what stands behind them is another: traces, disks, models."""
+"""Regions that look again when what stands behind them is another: traces, disks, models, views."""
 
 from dataclasses import replace
 from typing import Any
@@ -67,4 +67,14 @@ class CollectorTopic(ListTopic):
         return replace(await self.reader.collector(LOOKER), seen=None)
 
 
-LISTS = {"collector": CollectorTopic, "trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic}
+class ViewsTopic(ListTopic):
+    """Saved views of lists, on the page of the list."""
+
+    async def _sign(self) -> Any:
+        return await self.reader.views_moved()
+
+
+LISTS = {
+    "collector": CollectorTopic, "trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic,
+    "views": ViewsTopic,
+}  # fmt: skip

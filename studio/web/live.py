@@ -20,6 +20,7 @@ from studio.web.topics import message
 
 BEAT_SECONDS = 10.0
 HEALTH: Key = ("health", "")
+VIEWS: Key = ("views", "views")
 LOOK_SECONDS = 1.0  # how often a stream asks whether its person is still signed in
 
 
@@ -49,7 +50,7 @@ async def home(request: Request) -> Response:
 
 async def sessions(request: Request) -> Response:
     """GET /live/sessions."""
-    return answer(request, ("sessions", "sessions"))
+    return answer(request, ("sessions", "sessions"), VIEWS)
 
 
 async def models(request: Request) -> Response:
@@ -78,7 +79,7 @@ async def disk(request: Request) -> Response:
 
 async def traces(request: Request) -> Response:
     """GET /live/traces."""
-    return answer(request, ("traces", "traces"), ("collector", "collector"))
+    return answer(request, ("traces", "traces"), ("collector", "collector"), VIEWS)
 
 
 async def servers(request: Request) -> Response:

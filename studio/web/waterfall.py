@@ -3,7 +3,7 @@
 Positions are thousandths of the axis: an SVG attribute each, as the page's CSP allows no styles.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -88,10 +88,21 @@ def _axis(trace: Trace, start: int, end: int) -> tuple[Stretch, ...]:
     end = max(end, start + 1)
     idle = [(max(a, start), min(b, end)) for a, b in _idle(trace) if min(b, end) > max(a, start)]
     busy = (end - start) - sum(b - a for a, b in idle)
-    folds = [(a, b) for a, b in idle if b - a >= max(FOLD_MS, FOLD_SHARE * max(busy, 1))]
-    folds = sorted(sorted(folds, key=lambda one: one[0] - one[1])[:MOST_FOLDED])
+    return fold(start, end, idle, least=max(FOLD_MS, FOLD_SHARE * max(busy, 1)))
+
+
+def fold(
+    start: int, end: int, idle: Iterable[tuple[int, int]], *, least: float,
+    most: int = MOST_FOLDED, wide: float = FOLDED,
+) -> tuple[Stretch, ...]:  # fmt: skip
+    """The stretches from `start` to `end` (ms). Idle ones of `least` ms fold, the longest `most`.
+
+    `idle` are in order and do not overlap; each that folds is drawn `wide`.
+    """
+    folds = [(a, b) for a, b in idle if b - a >= least]
+    folds = sorted(sorted(folds, key=lambda one: one[0] - one[1])[:most])
     left = (end - start) - sum(b - a for a, b in folds)
-    scale = (WIDE - FOLDED * len(folds)) / max(left, 1)
+    scale = (WIDE - wide * len(folds)) / max(left, 1)
     found, at, x = list[Stretch](), start, 0.0
     for a, b in [*folds, (end, end)]:
         if a > at:
@@ -99,9 +110,21 @@ def _axis(trace: Trace, start: int, end: int) -> tuple[Stretch, ...]:
             found.append(Stretch(start=at, end=a, x=x, w=w, is_folded=False))
             x += w
         if b > a:
-            found.append(Stretch(start=a, end=b, x=x, w=FOLDED, is_folded=True))
-            x, at = x + FOLDED, b
+            found.append(Stretch(start=a, end=b, x=x, w=wide, is_folded=True))
+            x, at = x + wide, b
     return tuple(found)
+
+
+def gaps(start: int, end: int, busy: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What lies between these stretches, which may overlap."""
+    found, at = list[tuple[int, int]](), start
+    for a, b in sorted(busy):
+        if a > at:
+            found.append((at, min(a, end)))
+        at = max(at, b)
+        if at >= end:
+            break
+    return [*found, (at, end)] if at < end else found
 
 
 def bar(trace: Trace, span: Span, stretches: Sequence[Stretch]) -> Bar:
@@ -187,17 +210,10 @@ def _idle(trace: Trace) -> list[tuple[int, int]]:
     if kept is not None:
         return kept
     start, end = trace.root.start, trace.now if trace.root.end is None else trace.root.end
-    work = sorted(
+    work = (
         (span.start, trace.now if span.end is None else span.end)
         for span in trace.spans
         if span.kind in ("model", "tool", "environment", "other")
     )
-    found, at = list[tuple[int, int]](), start
-    for a, b in work:
-        if a > at:
-            found.append((at, a))
-        at = max(at, b)
-    if at < end:
-        found.append((at, end))
-    _idles[trace] = found
+    found = _idles[trace] = gaps(start, end, work)
     return found

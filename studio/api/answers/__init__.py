@@ -115,6 +115,7 @@ from studio.api.answers.sessions import (
     Turn,
 )
 from studio.api.answers.usage import LostAttempt, Usage, UsageRow
+from studio.api.answers.views import View, Views
 
 __all__ = [
     "Agent",
@@ -241,6 +242,8 @@ __all__ = [
     "UsageRow",
     "Version",
     "Versions",
+    "View",
+    "Views",
     "take",
     "take_all",
 ]

@@ -54,6 +54,18 @@ def after(
     return of_journal(conn, session_id, after=seq, limit=limit)
 
 
+def between(
+    conn: sa.Connection, person: Person, session_id: str, *, after: int, until: int, limit: int,
+    turn_id: str | None = None,
+) -> list[EventRow]:  # fmt: skip
+    """Facts behind a seq up to another, of one turn or of all, oldest first: two statements."""
+    sessions.head(conn, person, session_id)
+    query = _of(session_id).where(c.seq > after, c.seq <= until).order_by(c.seq)
+    if turn_id is not None:
+        query = query.where(c.turn_id == turn_id)
+    return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
+
+
 def before(
     conn: sa.Connection, person: Person, session_id: str, seq: int | None, limit: int
 ) -> list[EventRow]:

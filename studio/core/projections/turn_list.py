@@ -4,8 +4,9 @@ Ids of turns sort by when they were opened, which never changes: they are the or
 A page, and what is usual, looks through so many of the newest turns and says when there are more.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,22 +23,66 @@ STATUSES = (
 LOOKED = 20_000  # turns that one look goes through, whatever is asked for
 USUAL = 1_000  # newest turns, or calls, that say what is usual
 SHOWN = 8
+DAY = 86_400_000
 
 s, t, f = tables.sessions.c, tables.turns.c, tables.effects.c
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedTurns:
-    """The filter of the list: "" and None filter nothing. Times are ms, costs US dollars."""
+    """The filter of the list: "" and None filter nothing. Times are ms, costs US dollars.
+
+    `tool` is a part of the name of a tool that it called, `error` one of a code or of the words of
+    what went wrong, of the turn or of anything it did.
+    """
 
     agent: str = ""
     status: str = ""
     tool: str = ""
     plugin: str = ""
+    error: str = ""
     least_ms: int | None = None
+    most_ms: int | None = None
     least_cost: float | None = None
     since: int | None = None
     until: int | None = None
+
+
+def of_texts(given: Mapping[str, str], now: int) -> AskedTurns:
+    """The filter as an address has it: agent, status, tool, plugin, error; seconds and cost, the
+    least; under, the most seconds; since and until, days (UTC) counted in, or days until now.
+
+    What is no number and no day filters nothing.
+    """
+    since, until = day(given.get("since", "")), day(given.get("until", ""))
+    days = number(given.get("days", ""))
+    if since is None and days:
+        since = now - int(days * DAY)
+    least, most = number(given.get("seconds", "")), number(given.get("under", ""))
+    return AskedTurns(
+        **{name: given.get(name, "") for name in ("agent", "status", "tool", "plugin", "error")},
+        least_ms=None if least is None else int(least * 1000),
+        most_ms=None if most is None else int(most * 1000),
+        least_cost=number(given.get("cost", "")), since=since,
+        until=None if until is None else until + DAY,
+    )  # fmt: skip
+
+
+def number(text: str) -> float | None:
+    """A number that is not negative and not absurd; None when it is no such thing."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < 1e6 else None
+
+
+def day(text: str) -> int | None:
+    """When that day begins (ms, UTC); None when it is no day."""
+    try:
+        return (date.fromisoformat(text) - date(1970, 1, 1)).days * DAY if text else None
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +178,29 @@ def _chosen(query: sa.Select[Any], person: Person, asked: AskedTurns, least: str
         *([t.opened >= asked.since] if asked.since is not None else []),
         *([t.opened < asked.until] if asked.until is not None else []),
         *([t.ended - t.opened >= asked.least_ms] if asked.least_ms is not None else []),
+        *([t.ended - t.opened <= asked.most_ms] if asked.most_ms is not None else []),
         *([t.cost >= asked.least_cost] if asked.least_cost is not None else []),
     ]
-    for column, value in ((f.tool, asked.tool), (f.plugin, asked.plugin)):
-        if value:
-            conditions.append(sa.exists().where(f.turn_id == t.id, column.concat("") == value))
+    if asked.tool:
+        conditions.append(_did(f.kind != "model", _holds(f.tool, asked.tool)))
+    if asked.plugin:
+        conditions.append(_did(f.plugin.concat("") == asked.plugin))
+    if asked.error:
+        of_turn = sa.or_(_holds(t.code, asked.error), _holds(t.message, asked.error))
+        of_effect = sa.or_(_holds(f.code, asked.error), _holds(f.message, asked.error))
+        conditions.append(sa.or_(of_turn, _did(of_effect)))
     joined = tables.turns.join(tables.sessions, s.id == t.session_id)
     return query.select_from(joined).where(*conditions)
+
+
+def _did(*what: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """It did something like that."""
+    return sa.exists().where(f.turn_id == t.id, *what)
+
+
+def _holds(column: sa.ColumnElement[str], words: str) -> sa.ColumnElement[bool]:
+    """The words are in it, in capitals or not."""
+    return sa.func.lower(column).like(pages.like(words.lower()), escape=pages.BACKSLASH)
 
 
 def _line(row: sa.RowMapping) -> TurnLine:

@@ -878,6 +878,34 @@ class ProbeLost(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ViewSaved(Event):
+    """Filters of a list were saved under a name, changed, or brought back. All of it, each time.
+
+    `list` is the page they belong to, `query` that of its URL; with `shared` everybody sees it.
+    """
+
+    TYPE: ClassVar[str] = "view.saved"
+    ACTOR: ClassVar[str] = "person"
+    view_id: str
+    list: str
+    name: str
+    query: str
+    owner: str
+    shared: bool
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewRemoved(Event):
+    """A saved view was taken away; it can be brought back."""
+
+    TYPE: ClassVar[str] = "view.removed"
+    ACTOR: ClassVar[str] = "person"
+    view_id: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SignedIn(Event):
     """A person came in by a single-use link."""
 

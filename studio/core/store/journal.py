@@ -48,7 +48,7 @@ KEEP_CHECKPOINT = (
 
 Rule = Callable[[Session], Sequence[Event]]
 OtherJournal = Literal[
-    "agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments"
+    "agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments", "views"
 ]  # fmt: skip
 Others = Sequence[tuple[str, Sequence[Event]]]  # events by the journal they go to
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from studio.core.rules import events as e
 from studio.core.rules.events import Fact
 from studio.core.rules.session import Session, Turn, apply
-from studio.core.store import artifacts, codec, environment_rows, raw, usage_rows
+from studio.core.store import artifacts, codec, environment_rows, raw, usage_rows, views
 from studio.core.store.changes import Changes, Row, find_turn, plain
 from studio.core.store.effect_rows import follow as follow_effects
 from studio.core.store.facts import facts as facts_of
@@ -99,9 +99,11 @@ DERIVED = (
     "skills", "session_plugins", "usage_days", "usage_sessions", "usage_plugins", "policies",
     "keys", "secrets", "providers", "default_models", "probes", "environment_manifests",
     "environments", "environment_labels", "disk_versions", "egress", "operations",
-    "checkpoints",
+    "views", "checkpoints",
 )  # fmt: skip
-OTHERS = ("agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments")
+OTHERS = (
+    "agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments", "views",
+)  # fmt: skip
 
 
 def derive(conn: sa.Connection, before: Session, after: Session, facts: Sequence[Fact]) -> None:
@@ -158,6 +160,8 @@ def derive_other(conn: sa.Connection, facts: Sequence[Fact]) -> None:
                 _follow_probe(changes, fact)
             case e.ProbeLost():
                 _follow_probe(changes, fact)
+            case e.ViewSaved() | e.ViewRemoved():
+                views.follow(changes, fact)
             case e.EnvironmentManifestSaved() | e.EnvironmentManifestRemoved():
                 environment_rows.follow_manifest(changes, fact)
             case _:

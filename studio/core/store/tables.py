@@ -4,8 +4,8 @@ Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derive
 be rebuilt (`sessions turns effects waits artifacts artifact_versions artifact_links agents plugins
 skills session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
 default_models probes environment_manifests environments environment_labels disk_versions egress
-operations checkpoints`), and what is bookkeeping of its own (`positions wakes workers receipts
-uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses
+operations views checkpoints`), and what is bookkeeping of its own (`positions wakes workers
+receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses
 artifact_link_uses collector backfills`).
 Beside them stands what others claim (`outside_traces outside_spans outside_payloads
 outside_refusals`): traces of agents elsewhere, kept for a time.
@@ -15,6 +15,12 @@ import sqlalchemy as sa
 
 SCHEMA = "0006"  # the newest of migrations/versions
 metadata = sa.MetaData()
+# What a timeline of an environment shows; a query that says it so, to the letter, has an index.
+MILESTONES = (
+    "type IN ('environment.made', 'environment.stopped', 'environment.reset', "
+    "'environment.lost', 'environment.forked', 'environment.deleted', 'setup.finished', "
+    "'disk.kept', 'disk.restored')"
+)
 
 
 def _text(name: str, **options: object) -> sa.Column[str]:
@@ -57,6 +63,8 @@ events = sa.Table(
              postgresql_where=sa.text("line = 1")),
     sa.Index("events_turn", "turn_id", "seq"),
     sa.Index("events_effect", "effect_id"),
+    sa.Index("events_milestones", "session_id", "time", sqlite_where=sa.text(MILESTONES),
+             postgresql_where=sa.text(MILESTONES)),
 )  # fmt: skip
 
 blobs = sa.Table(
@@ -614,6 +622,7 @@ egress = sa.Table(  # connections that were tried out of an environment
     _text("turns"),  # JSON list of {session_id, turn_id}
     _time("time", nullable=False),
     sa.Index("egress_outcome", "environment_id", "outcome", "seq"),
+    sa.Index("egress_time", "environment_id", "time", "outcome"),
 )
 
 operations = sa.Table(  # what people asked to be done to disks
@@ -639,6 +648,23 @@ operations = sa.Table(  # what people asked to be done to disks
              postgresql_where=sa.text("ended IS NULL")),
     sa.Index("operations_of", "environment_id", "id"),
 )  # fmt: skip
+
+views = sa.Table(  # filters of a list under a name; those that were removed can come back
+    "views",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    _text("list"),  # traces or sessions
+    _text("name"),
+    _text("query"),  # of the list's URL
+    _text("owner"),
+    sa.Column("shared", sa.SmallInteger, nullable=False),
+    _text("by"),  # who saved it last
+    _time("made", nullable=False),
+    _time("time", nullable=False),
+    _time("removed"),
+    _maybe("removed_by"),
+    sa.Index("views_list", "list", "owner"),
+)
 
 checkpoints = sa.Table(
     "checkpoints",

@@ -1,7 +1,6 @@
-"""Sessions: the list, a new one, and one session live with its timeline, cards and composer."""
+"""Sessions: a new one, and one session live with its timeline, cards and composer."""
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -14,7 +13,6 @@ from studio.core.reader import (
     EventRow,
     ModelChoice,
     Page,
-    SessionRow,
     SessionView,
     Timeline,
 )
@@ -29,7 +27,6 @@ from studio.web.render import Frame, block, frame, page
 from studio.web.visit import (
     asked,
     is_swap,
-    may,
     new_key,
     onward,
     person,
@@ -40,49 +37,10 @@ from studio.web.visit import (
 )
 from studio.web.words import stopped_words
 
-STATUSES = ("queued", "running", "held", "waiting", "completed", "failed", "cancelled", "idle")
-NEEDS = ("any", "held", "questions", "uncertain")
 PANELS = ("usage", "events", "artifacts", "agent")
 EVENTS = 60
 SHOW = "sessions/show.html"
 WINDOW = 100  # lines of a timeline that are shown at once
-
-
-@dataclass(frozen=True, kw_only=True)
-class Filters:
-    """What the list is narrowed to; all of it is in the URL."""
-
-    q: str = ""
-    agent: str = ""
-    status: str = ""
-    needs: str = ""
-    plugin: str = ""
-    environment: str = ""
-
-    @property
-    def any(self) -> bool:
-        """Something is asked for."""
-        return any(getattr(self, name) for name in self.__dataclass_fields__)
-
-    def url(self, **changes: str) -> str:
-        """The list's URL with some filters changed; empty ones are left out."""
-        asked_for = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        kept = {name: value for name, value in {**asked_for, **changes}.items() if value}
-        return "/sessions" + (f"?{urlencode(kept)}" if kept else "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListView:
-    """The list of sessions."""
-
-    frame: Frame
-    page: Page[SessionRow]
-    filters: Filters
-    cursor: str
-    agents: tuple[str, ...]
-    plugins: tuple[str, ...]
-    statuses: tuple[str, ...]
-    may_act: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,32 +99,6 @@ class Part:
     cards: tuple[CardView, ...] = ()
     composer: Composer | None = None
     panel: Panel | None = None
-
-
-async def index(request: Request) -> Response:
-    """GET /sessions."""
-    position = await reader(request).position()
-    filters, cursor = _filters(request), asked(request, "cursor")
-    found = await reader(request).sessions(
-        person(request), q=filters.q, agent=filters.agent, status=filters.status,
-        needs=filters.needs, plugin=filters.plugin, environment=filters.environment,
-        cursor=cursor or None,
-    )  # fmt: skip
-    view = ListView(
-        frame=await frame(
-            request, "Sessions", nav="sessions", live=f"/live/sessions?after={position}"
-        ),
-        page=found,
-        filters=filters,
-        cursor=cursor,
-        agents=tuple(row.name for row in await reader(request).agents(person(request))),
-        plugins=tuple(await reader(request).plugin_names(person(request))),
-        statuses=STATUSES,
-        may_act=may(request, "operator"),
-    )
-    if asked(request, "region") == "list":
-        return block(request, "sessions/index.html", "list", view)
-    return page(request, "sessions/index.html", view)
 
 
 async def new(request: Request) -> Response:
@@ -373,18 +305,6 @@ async def _form(
     )
     status = errors.status(refusal) if refusal else 200
     return page(request, "sessions/new.html", view, status=status)
-
-
-def _filters(request: Request) -> Filters:
-    status, needs = asked(request, "status"), asked(request, "needs")
-    return Filters(
-        q=asked(request, "q"),
-        agent=asked(request, "agent"),
-        status=status if status in STATUSES else "",
-        needs=needs if needs in NEEDS else "",
-        plugin=asked(request, "plugin"),
-        environment=asked(request, "environment"),
-    )
 
 
 def _number(request: Request, name: str) -> int | None:

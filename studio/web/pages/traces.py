@@ -6,33 +6,54 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from studio.core.projections import turn_list
+from studio.core.projections.turn_list import day, number
 from studio.core.reader import AskedTurns, CollectorState, Page, TurnLine, Usual
+from studio.web import views
 from studio.web.render import Frame, block, frame, page
+from studio.web.views import BarPart, ViewsBar
 from studio.web.visit import asked, person, reader
 
 SHOW = "traces/index.html"
 STATUSES = ("running", "held", "waiting", "completed", "failed", "cancelled")
-DAY = 86_400_000
 DAYS = ("1", "7", "30")
 WIDE = 100  # of the little bars of percentiles
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What the list is narrowed to, as it stands in the URL; `seconds` and `cost` are the least."""
+    """What the list is narrowed to, as it stands in the URL.
+
+    `seconds` and `cost` are the least, `under` the most seconds; `since` and `until` are days (UTC,
+    such as 2026-11-30), both counted in.
+    """
 
     agent: str = ""
     status: str = ""
     tool: str = ""
     plugin: str = ""
+    error: str = ""
     seconds: str = ""
+    under: str = ""
     cost: str = ""
     days: str = ""
+    since: str = ""
+    until: str = ""
 
     @property
     def any(self) -> bool:
         """Something is asked for."""
         return any(getattr(self, one.name) for one in fields(self))
+
+    @property
+    def more(self) -> bool:
+        """Something is asked for that stands among the further filters."""
+        return any((self.error, self.seconds, self.under, self.cost, self.since, self.until))
+
+    @property
+    def query(self) -> str:
+        """The same as it stands in the URL; empty ones are left out."""
+        return self.url().partition("?")[2]
 
     def url(self, **changes: str) -> str:
         """The list's URL with some filters changed; empty ones are left out."""
@@ -42,12 +63,7 @@ class Filters:
 
     def asked(self, now: int) -> AskedTurns:
         """The same as the reader takes it; what is no number filters nothing."""
-        seconds, cost = _number(self.seconds), _number(self.cost)
-        return AskedTurns(
-            agent=self.agent, status=self.status, tool=self.tool, plugin=self.plugin,
-            least_ms=None if seconds is None else int(seconds * 1000), least_cost=cost,
-            since=now - int(self.days) * DAY if self.days else None,
-        )  # fmt: skip
+        return turn_list.of_texts(vars(self), now)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +87,7 @@ class ListView:
     usual_agents: tuple[UsualBar, ...]
     usual_tools: tuple[UsualBar, ...]
     collector: CollectorState
+    saved: ViewsBar
     statuses: tuple[str, ...] = STATUSES
     days: tuple[str, ...] = DAYS
 
@@ -78,6 +95,9 @@ class ListView:
 async def index(request: Request) -> Response:
     """GET /traces."""
     asking, filters, cursor = person(request), _filters(request), asked(request, "cursor")
+    saved = await views.bar(request, "traces", filters.query)
+    if asked(request, "region") == "views":
+        return block(request, SHOW, "views", BarPart(saved=saved))
     position = await reader(request).position()
     chosen = filters.asked(reader(request).now())
     found = await reader(request).turns(asking, chosen, cursor=cursor or None)
@@ -91,6 +111,7 @@ async def index(request: Request) -> Response:
         usual_agents=_bars(agents),
         usual_tools=_bars(tools),
         collector=await reader(request).collector(asking),
+        saved=saved,
     )
     if asked(request, "region") == "list":
         return block(request, SHOW, "list", view)
@@ -112,15 +133,8 @@ def _filters(request: Request) -> Filters:
     given = {one.name: asked(request, one.name)[:100] for one in fields(Filters)}
     given["status"] = given["status"] if given["status"] in STATUSES else ""
     given["days"] = given["days"] if given["days"] in DAYS else ""
-    for name in ("seconds", "cost"):
-        given[name] = given[name] if _number(given[name]) is not None else ""
+    for name in ("seconds", "under", "cost"):
+        given[name] = given[name] if number(given[name]) is not None else ""
+    for name in ("since", "until"):
+        given[name] = given[name] if day(given[name]) is not None else ""
     return Filters(**given)
-
-
-def _number(text: str) -> float | None:
-    """A number that is not negative and not absurd; None when it is no such thing."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0 <= value < 1e9 else None

@@ -4,6 +4,7 @@ import pytest
 
 from studio.core.projections import turn_list
 from studio.core.reader import AskedTurns, Reader
+from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid
 from tests.core.projections.story import Story
@@ -40,6 +41,10 @@ async def test_the_newest_turn_comes_first_with_its_session(story: Story, reader
     "asked, left",
     [
         ({"tool": "dig"}, ["Digs"]),
+        ({"tool": "IG"}, ["Digs"]),
+        ({"tool": "%"}, []),
+        ({"tool": "steady"}, []),
+        ({"error": "anything"}, []),
         ({"agent": "helper"}, ["Dear", "Digs"]),
         ({"agent": "nobody"}, []),
         ({"status": "failed"}, []),
@@ -57,6 +62,41 @@ async def test_filters_narrow_the_list(
     await told(story, "Dear", "look", cost=0.9)
 
     assert await titles(reader, **asked) == left
+
+
+async def test_an_error_is_found_by_its_code_or_its_words_also_in_a_call(
+    story: Story, reader: Reader
+) -> None:
+    failed = await story.session("Failed")
+    await story.message(failed)
+    await story.end(failed, code="model.away", message="The model is AWAY.")
+    called = await story.session("Called")
+    await story.message(called)
+    (effect_id,) = await story.reply(called, "I try.", {"tool": "dig"})
+    wrong = e.CallFailed(
+        turn_id=story.turns[called], effect_id=effect_id, code="tool.broken", message="It broke."
+    )
+    await story.record(called, wrong)
+    await told(story, "Fine")
+
+    assert await titles(reader, error="model.") == ["Failed"]
+    assert await titles(reader, error="is away") == ["Failed"]
+    assert await titles(reader, error="tool.broken") == ["Called"]
+    assert await titles(reader, error="it broke") == ["Called"]
+    assert await titles(reader, most_ms=1_000_000) == ["Failed"]
+    assert await titles(reader, most_ms=0) == []
+
+
+def test_an_address_becomes_a_filter_and_junk_filters_nothing() -> None:
+    given = {"agent": "a", "seconds": "1.5", "under": "-1", "cost": "nan", "days": "1"}
+    dated = {"since": "2026-01-02", "until": "2026-01-02", "days": "7"}
+
+    found = turn_list.of_texts(given, 10 * turn_list.DAY)
+    day = turn_list.of_texts(dated, 0)
+
+    assert found == AskedTurns(agent="a", least_ms=1_500, since=9 * turn_list.DAY)
+    assert (day.until or 0) - (day.since or 0) == turn_list.DAY
+    assert turn_list.day("2026-02-30") is None
 
 
 async def test_pages_neither_skip_nor_repeat_while_turns_are_added(

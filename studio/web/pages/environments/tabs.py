@@ -13,9 +13,11 @@ from studio.core.projections.facts import EventRow
 from studio.core.projections.pages import Page
 from studio.core.rules.environments import network
 from studio.core.rules.errors import NotFound
+from studio.web.pages.environments import timeline
+from studio.web.pages.environments.timeline import Timeline
 from studio.web.visit import asked, may, person, reader
 
-TABS = ("overview", "secrets", "network", "setup", "sessions", "events")
+TABS = ("overview", "timeline", "secrets", "network", "setup", "sessions", "events")
 EVENTS = 60
 
 
@@ -37,6 +39,7 @@ class Tab:
     events: tuple[EventRow, ...] = ()
     events_before: int | None = None
     outcomes: tuple[str, ...] = OUTCOMES
+    timeline: Timeline | None = None
 
 
 async def read(request: Request, it: EnvironmentView, name: str = "") -> Tab:
@@ -45,6 +48,9 @@ async def read(request: Request, it: EnvironmentView, name: str = "") -> Tab:
     if name == "secrets":
         slots = await reader(request).environment_secrets(person(request), it.row.id)
         return Tab(name=name, query=f"tab={name}", slots=tuple(slots))
+    if name == "timeline":
+        told = await timeline.read(request, it)
+        return Tab(name=name, query=told.query, timeline=told)
     if name == "network":
         return await _network(request, it)
     if name == "events":

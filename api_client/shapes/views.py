@@ -1,0 +1,24 @@
+"""Saved views of lists."""
+
+from typing import TypedDict
+
+
+class View(TypedDict):
+    """Filters of a list under a name."""
+
+    id: str
+    list: str
+    name: str
+    query: str
+    owner: str
+    shared: bool
+    by: str
+    made: str
+    time: str
+    may_change: bool
+
+
+class Views(TypedDict):
+    """By list and name."""
+
+    items: list[View]

@@ -1,0 +1,55 @@
+"""Questions about where time went beyond one turn: a whole session, an environment.
+
+As in `reader`: the person first, one read transaction each, nothing is written.
+"""
+
+from studio.core.disk_questions import DiskQuestions
+from studio.core.projections import environment_times, overviews, pages, views
+from studio.core.projections.environment_times import DAY, EnvironmentTimes
+from studio.core.projections.overviews import Overview
+from studio.core.projections.views import ViewRow
+from studio.core.rules.access import Person
+
+
+class TraceQuestions(DiskQuestions):
+    """Questions whose answers are drawn on one axis."""
+
+    async def overview(
+        self, person: Person, session_id: str, *, before: int | None = None
+    ) -> Overview:
+        """The newest turns of a session with their waits, or those before a turn's number."""
+        place = None if before is None else pages.within(before)
+        now = self._clock.now()
+        return await self._read(
+            lambda conn: overviews.of_session(conn, person, session_id, before=place, now=now),
+            session_id,
+        )
+
+    async def environment_times(
+        self, person: Person, environment: str, *, since: int | None = None,
+        until: int | None = None, length: int = DAY,
+    ) -> EnvironmentTimes:  # fmt: skip
+        """What happened in an environment between two moments (ms), without them of late.
+
+        `length` is how many ms before the end it begins when `since` is not given.
+        """
+        begin, end = (None if one is None else pages.within(one) for one in (since, until))
+        now = self._clock.now()
+        return await self._read(
+            lambda conn: environment_times.of_environment(
+                conn, person, environment, since=begin, until=end, now=now, length=length
+            ),
+            environment,
+        )
+
+    async def views(self, person: Person, list: str = "") -> tuple[ViewRow, ...]:
+        """A person's saved views of a list (without one: of all), and those that are shared."""
+        return await self._read(lambda conn: views.rows(conn, person, list), list)
+
+    async def view(self, person: Person, view_id: str) -> ViewRow:
+        """One saved view; one that was removed is there for whoever may bring it back."""
+        return await self._read(lambda conn: views.one(conn, person, view_id), view_id)
+
+    async def views_moved(self) -> int:
+        """What grows whenever somebody's view changes."""
+        return await self._read(views.moved)

@@ -1,0 +1,112 @@
+"""The timeline of an environment: what happened on one axis and as a list, in a stretch of time."""
+
+import pytest
+
+from studio.core.projections import environment_times
+from studio.core.rules import events as e
+from studio.web.pages.environments import timeline
+from tests.web import environments as env
+from tests.web.conftest import Studio, Visitor
+
+HOUR = 3_600_000
+
+
+async def lived(studio: Studio) -> str:
+    """An environment in which there was a turn, a version, a fork, and a host that was refused."""
+    desk = await env.make(studio)
+    await env.busy(studio, desk, "Release <b>")
+    await env.keep(studio, desk)
+    await env.record(
+        studio, desk, env.tried("evil.example"), e.SetupFinished(ok=False, problem="no network"),
+        e.EnvironmentReset(by="ada"),
+        e.EnvironmentForked(into="env_other", name="copy", version=1, by="ada"),
+    )  # fmt: skip
+    return desk
+
+
+async def test_every_mark_leads_to_what_it_stands_for(studio: Studio, alice: Visitor) -> None:
+    desk = await lived(studio)
+
+    page = await alice.open(f"/environments/{desk}?tab=timeline")
+    links = [a.attrs["href"] for a in page.one("figure").all("a")]
+    listed = [a.attrs["href"] for a in page.one("tbody").all("a")]
+
+    assert set(listed) == set(links)
+    assert f"/environments/{desk}/disk/1" in links
+    assert "/environments/env_other" in links
+    assert f"/environments/{desk}?tab=setup" in links
+    assert any(link.endswith("/turns/1") for link in links)
+    assert "evil.example refused" in page.one("tbody").text
+
+
+async def test_a_stretch_stands_in_the_address_and_leads_to_its_neighbours(
+    studio: Studio, alice: Visitor
+) -> None:
+    desk = await lived(studio)
+    now = studio.story.clock.now()
+    since, until = timeline.written(now + HOUR), timeline.written(now + 2 * HOUR)
+    url = f"/environments/{desk}?tab=timeline"
+
+    page = await alice.open(f"{url}&from={since}&to={until}")
+    earlier = next(a for a in page.all("a") if a.text == "Earlier")
+    junk = await alice.open(f"{url}&from=zebra&to=99999&span=eon")
+    turned = await alice.open(f"{url}&from={until}&to={since}")
+
+    assert "Nothing in this stretch" in page.text
+    assert "evil.example" in (await alice.open(earlier.attrs["href"])).text
+    assert "evil.example" in junk.text
+    assert page.one("input", name="from").attrs["value"] == since[:16]
+    assert turned.one("input", name="to").attrs["value"] == since[:16]
+
+
+async def test_private_turns_are_not_there_for_a_stranger(
+    studio: Studio, ada: Visitor, charlie: Visitor
+) -> None:
+    desk = await env.make(studio)
+    session_id = await env.busy(studio, desk, "Hidden work", private=True)
+
+    assert session_id in (await ada.get(f"/environments/{desk}?tab=timeline")).text
+    told = (await charlie.get(f"/environments/{desk}?tab=timeline")).text
+    assert session_id not in told
+    assert "Hidden work" not in told
+
+
+async def test_many_tries_are_counted_in_stretches(
+    studio: Studio, alice: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment_times, "TRIES", 3)
+    desk = await env.make(studio)
+    await env.record(studio, desk, *[env.tried(outcome="allowed") for _ in range(3)])
+    await env.record(studio, desk, *[env.tried() for _ in range(2)])
+
+    found = await studio.reader.environment_times(alice.person, desk)
+
+    assert sum(one.count for one in found.tries) == 5
+    assert [one.host for one in found.tries] == ["", ""]
+    assert found.complete
+    assert "3 allowed tries" in (await alice.open(f"/environments/{desk}?tab=timeline")).text
+
+
+async def test_only_the_newest_are_there_and_the_page_says_so(
+    studio: Studio, alice: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment_times, "MOST", 2)
+    desk = await lived(studio)
+
+    page = await alice.open(f"/environments/{desk}?tab=timeline")
+
+    assert "Only the newest of this stretch are there." in page.text
+    assert "Forked into copy" in page.text
+
+
+async def test_nothing_happening_ends_the_stretch_where_the_last_thing_was(
+    studio: Studio, alice: Visitor
+) -> None:
+    desk = await env.make(studio)
+    studio.story.clock.told += 10 * HOUR
+
+    found = await studio.reader.environment_times(alice.person, desk)
+
+    assert found.until == found.made + 1
+    assert not found.is_moving
+    assert [one.type for one in found.milestones] == ["environment.made"]
