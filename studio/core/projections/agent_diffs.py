@@ -200,7 +200,8 @@ def _elsewhere(conn: sa.Connection, *versions: _Version) -> list[Mapping[str, An
 
 def _verdicts(was: tuple[ToolView, ...], now: tuple[ToolView, ...]) -> tuple[VerdictRow, ...]:
     old, new = {tool.name: tool for tool in was}, {tool.name: tool for tool in now}
-    return tuple(_verdict(name, old.get(name), new.get(name)) for name in {**old, **new})
+    rows = (_verdict(name, old.get(name), new.get(name)) for name in {**old, **new})
+    return tuple(sorted(rows, key=lambda row: row.change == "same"))
 
 
 def _verdict(name: str, old: ToolView | None, new: ToolView | None) -> VerdictRow:
