@@ -137,6 +137,12 @@ def happen(found: Full) -> None:
     found.waits["expired"] = waits(studio, sessions["expired"], "closed")[0]
     sessions["compacted"] = compacted(studio)
     studio.api.keys.make(name="ci", role="operator")
+    studio.api.secrets.set("CRM_TOKEN", "a value that is never shown")
+    studio.api.models.save(
+        "house", kind="chat", models=["tiny"], base_url="http://127.0.0.1:9/v1", reads=["text"],
+        context_window=8_000, prices={"input": 0.5, "output": 1.5},
+    )  # fmt: skip
+    studio.api.models.test("house", "tiny")
     found.calls = [
         fact["effect_id"]
         for name in ("approved", "denied", "failed", "ruled", "uncertain", "long", "expired")
@@ -183,9 +189,9 @@ def empty() -> Iterator[Studio]:
     "path",
     ["/", "/approvals", "/approvals?state=closed", "/approvals?tool=none", "/sessions", "/traces",
      "/views", "/sessions?q=none", "/sessions/new", "/agents", "/agents/new", "/policy",
-     "/policy/edit",
-     "/usage", "/plugins", "/servers", "/keys", "/demo", "/nothing", "/sign-in", "/environments",
-     "/environments/new", "/environments/manifests", "/traces/outside"],
+     "/policy/edit", "/usage", "/models", "/secrets", "/plugins", "/servers", "/keys", "/demo",
+     "/nothing", "/sign-in", "/environments", "/environments/new", "/environments/manifests",
+     "/traces/outside"],
 )  # fmt: skip
 def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
     page = sign_in(empty)
@@ -227,7 +233,8 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
      "/sessions?needs=any", "/sessions/new", "/agents", "/agents/release-assistant",
      "/agents/release-assistant/edit", "/agents/release-assistant/versions",
      "/agents/release-assistant/diff", "/usage", "/usage?by=plugin", "/usage?by=session", "/policy",
-     "/policy?version=1", "/policy/edit", "/keys", "/demo", "/servers", "/plugins",
+     "/policy?version=1", "/policy/edit", "/keys", "/demo", "/servers", "/plugins", "/models",
+     "/models?edit=house", "/secrets",
      "/plugins/release-kit",
      "/plugins/release-kit/calls?state=held", "/plugins/release-kit/skills/release-notes"],
 )  # fmt: skip

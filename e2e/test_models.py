@@ -7,6 +7,9 @@ from playwright.sync_api import expect
 from e2e.acts import same_as_reloaded
 from e2e.conftest import SignIn
 from e2e.studio import Studio
+from e2e.test_files import Model, model
+
+__all__ = ["model"]  # a server that answers
 
 KEY = "fake-key-0123456789abcdef"
 
@@ -43,4 +46,21 @@ def test_a_secret_is_set_and_its_value_is_nowhere(studio: Studio, sign_in: SignI
     page.get_by_role("button", name="Seal it").click()
 
     expect(page.get_by_role("row", name=re.compile("E2E_TOKEN"))).to_contain_text("version 1")
+    assert KEY not in page.content()
+
+
+def test_a_model_that_answers_shows_its_answer_and_how_long_it_took(
+    studio: Studio, sign_in: SignIn, model: Model
+) -> None:
+    page = sign_in(studio)
+    url = f"http://127.0.0.1:{model.server_address[1]}/v1"
+    studio.api.models.save("house", kind="chat", models=["normal"], base_url=url, key=KEY)
+    page.goto(f"{studio.url}/models")
+    card = page.get_by_role("article", name="house")
+
+    card.get_by_role("button", name="Test").click()
+
+    expect(card).to_contain_text("I saw it.", timeout=15_000)
+    expect(card).to_contain_text(re.compile(r"m answered in [\d.]+ m?s, its first word"))
+    same_as_reloaded(page)
     assert KEY not in page.content()

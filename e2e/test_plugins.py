@@ -83,6 +83,8 @@ def test_a_plugin_is_installed_used_updated_and_removed(
     expect(page.get_by_role("heading", name="Update manners")).to_be_visible()
     expect(page.get_by_text("version 1.0 becomes 1.1")).to_be_visible()
     expect(page.get_by_text("skill greeting changes")).to_be_visible()
+    lines = page.get_by_role("region", name="skills/greeting/SKILL.md")
+    expect(lines.locator("[data-change=added]")).to_contain_text("Say good evening")
     page.get_by_role("button", name="Update it").click()
     expect(page.get_by_text("revision 2").first).to_be_visible()
 

@@ -160,7 +160,9 @@ async def everything(studio: Studio) -> None:
     await outside_cases.one_trace(studio)
     await studio.runtime.make_key(ADA, "exporter", "viewer")
     manifest = (await studio.reader.agent(ADA, "helper")).manifest
-    await studio.runtime.save_agent(ADA, {**manifest, "description": "Changed."})
+    await studio.runtime.save_agent(
+        ADA, {**manifest, "description": "Changed.", "instructions": "Do it otherwise."}
+    )
 
 
 async def with_a_disk(studio: Studio, folder: Path) -> str:

@@ -66,7 +66,12 @@ def _words(error: Exception) -> str:
     if isinstance(error, Invalid) and error.code == "settings.invalid":
         return message  # it lists its fields already
     fields = getattr(error, "fields", {})
-    return "\n".join([message, *(f"  {path}: {words}" for path, words in fields.items())])
+    return "\n".join(
+        [
+            message,
+            *(f"  {path}: {words}" if path else f"  {words}" for path, words in fields.items()),
+        ]
+    )
 
 
 def _os_words(error: OSError) -> str:

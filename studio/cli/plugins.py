@@ -85,8 +85,7 @@ def _put(context: Context, *, update: bool) -> None:
             raise _other_verb(name, update=update)
         plan = studio.plugins.put(name, data, dry_run=True)
         asks = update and plan["creates"] and not (context.given.yes or context.given.dry_run)
-        can_ask = context.terminal.can_ask and not context.as_json
-        if asks and not (can_ask and _agreed(context, plan)):
+        if asks and not _agreed(context, plan):
             raise Refused(
                 "Nothing was changed. Add --yes to confirm what was shown.", code="plan.unconfirmed"
             )
@@ -117,7 +116,11 @@ def _other_verb(name: str, *, update: bool) -> Refused:
 
 
 def _agreed(context: Context, plan: PluginPlan) -> bool:
+    if context.as_json:
+        return False
     _show(context, plan)
+    if not context.terminal.can_ask:
+        return False
     return context.terminal.ask("Put it there? [y/N] ").strip().lower() in {"y", "yes"}
 
 

@@ -40,6 +40,7 @@ def test_an_update_is_not_made_unless_it_is_confirmed(studio: Live, kit, tmp_pat
 
     refused = studio.run("plugins", "update", str(archive))
     assert refused.returncode == 1
+    assert "version 1.2.0 becomes 1.3.0" in refused.stdout
     assert "--yes" in refused.stderr
 
     planned = studio.run("plugins", "update", str(archive), "--dry-run")

@@ -125,15 +125,36 @@ async def test_every_attempt_has_its_row_with_its_provider_and_model(core, serve
     ]
 
 
-async def test_a_broken_stream_is_tried_twice_and_then_another_model(core, server):
+async def test_what_passes_is_tried_twice_and_then_another_model(core, server):
     since = len(server.asked)
-    chain = model(server, "anthropic", "cut", fallbacks=[model(server, "chat", "normal")])
+    chain = model(server, "anthropic", "server", fallbacks=[model(server, "chat", "normal")])
     async with core.working():
         session = await ended(core, await says(core, chain), attempts=2)
 
-    assert [name for name, _ in asked(server, since)] == ["cut", "cut", "normal"]
-    failed = await of(core, session.id, e.ModelFailed)
-    assert [(f.code, f.maybe_billed) for f in failed] == [("model.interrupted", True)] * 2
+    assert [name for name, _ in asked(server, since)] == ["server", "server", "normal"]
+    assert session.status == "completed"
+
+
+async def test_an_answer_that_broke_off_is_not_asked_for_again(core, server):
+    since = len(server.asked)
+    async with core.working():
+        session = await core.over(await says(core, model(server, "anthropic", "cut")))
+
+    assert [name for name, _ in asked(server, since)] == ["cut"]
+    assert (session.status, session.turn.code) == ("failed", "model.interrupted")
+    (failed,) = await of(core, session.id, e.ModelFailed)
+    assert failed.maybe_billed
+
+
+async def test_a_broken_stream_gives_way_to_another_model(core, server):
+    since = len(server.asked)
+    chain = model(server, "anthropic", "cut", fallbacks=[model(server, "chat", "normal")])
+    async with core.working():
+        session = await core.over(await says(core, chain))
+
+    assert [name for name, _ in asked(server, since)] == ["cut", "normal"]
+    (failed,) = await of(core, session.id, e.ModelFailed)
+    assert (failed.code, failed.maybe_billed) == ("model.interrupted", True)
     assert session.status == "completed"
     assert session.cost_known is False
 

@@ -252,6 +252,16 @@ async def test_a_plugin_in_use_is_not_removed(kitted: Core) -> None:
         await kitted.runtime.remove_plugin(ALICE, "kit")
 
 
+async def test_a_plan_shows_the_lines_of_a_skill_that_change(kitted: Core) -> None:
+    other = zips.SKILL + "Sign every note.\n"
+
+    plan = await kitted.runtime.put_plugin(ALICE, kit("1.1", skill=other), dry_run=True)
+
+    assert [one.path for one in plan.texts] == ["skills/notes/SKILL.md", "plugin.json"]
+    added = [line for line in plan.texts[0].lines if line.change == "added"]
+    assert [text for line in added for text, _ in line.parts if text] == ["Sign every note."]
+
+
 async def test_what_was_shown_is_what_is_installed(kitted: Core) -> None:
     draft, plan = await kitted.runtime.draft_plugin(ALICE, kit("1.1"))
     assert (plan.current, plan.revision, plan.creates) == (1, 2, True)

@@ -298,6 +298,13 @@ async def _error_event(speech: Speech) -> None:
 
 
 @behaviour
+async def _busy_event(speech: Speech) -> None:
+    """Too busy, said in the stream before anything of an answer."""
+    await speech.open()
+    await speech.fail("Overloaded")
+
+
+@behaviour
 async def _garbage(speech: Speech) -> None:
     await speech.open()
     await speech.talk.chunk(b"event: message_delta\ndata: {not json\n\n")

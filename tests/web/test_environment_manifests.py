@@ -7,7 +7,7 @@ from tests.web import html
 from tests.web.conftest import Studio, Visitor
 
 TEXT = "name: node\nkind: sandbox\nnetwork:\n  allow:\n    - host: registry.example\n"
-EDITOR = "manifest-form"
+EDITOR = "environment-form"
 
 
 async def planned(ada: Visitor, path: str, **typed: str) -> html.Element:

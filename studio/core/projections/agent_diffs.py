@@ -1,12 +1,12 @@
 """Two versions of an agent side by side: what differs, and what the policy says of each tool."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from studio.core.projections import agents
+from studio.core.projections import agents, plugins
 from studio.core.projections.agents import ToolView
 from studio.core.rules import agent as agents_rule
 from studio.core.rules import agent_diff
@@ -18,7 +18,7 @@ from studio.core.store import listings, policies, tables
 from studio.core.store.agents import Agent
 
 a = tables.agents.c
-PAGE = 50
+PAGE, MOST_PLUGINS = 50, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class VersionPage:
 
 
 def view(conn: sa.Connection, name: str, old: int, new: int) -> AgentDiff:
-    """Two versions of one agent: six statements."""
+    """Two versions of one agent: six statements, and more for plugins not listed with either."""
     latest = conn.execute(sa.select(sa.func.max(a.version)).where(a.name == name)).scalar() or 0
     return _diff(conn, name, _one(conn, name, old), _one(conn, name, new), latest)
 
@@ -119,23 +119,34 @@ class _Version:
     manifest: Mapping[str, Any]
     listing: listings.Listing | None = None
 
-    def tools(self, other: "_Version") -> list[Mapping[str, Any]]:
-        """As a worker listed them; else those it describes, and those that `other` is known to
-        have from the same servers and plugins."""
+    @property
+    def plugins(self) -> set[str]:
+        """The plugins that it names."""
+        return {str(name).partition("@")[0] for name in self.manifest.get("plugins") or ()}
+
+    @property
+    def known(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools that a worker listed."""
+        return self.listing.tools if self.listing is not None else ()
+
+    def tools(
+        self, other: "_Version", elsewhere: Iterable[Mapping[str, Any]]
+    ) -> list[Mapping[str, Any]]:
+        """As a worker listed them; else those it describes, those that `other` is known to have
+        from the same servers and plugins, and those of its plugins that are known `elsewhere`."""
         if self.listing is not None:
             return [*self.listing.tools]
-        known = other.listing.tools if other.listing is not None else ()
-        found: list[Mapping[str, Any]] = [*agents.described(self.manifest)]
-        names = {tool["name"] for tool in found}
-        more = (tool for tool in known if self._has(tool, other.manifest))
-        return [*found, *(tool for tool in more if tool["name"] not in names)]
+        shared = [tool for tool in other.known if self._has(tool, other.manifest)]
+        brought = [tool for tool in elsewhere if tool.get("plugin") in self.plugins]
+        found = dict[str, Mapping[str, Any]]()
+        for tool in (*agents.described(self.manifest), *shared, *brought):
+            found.setdefault(str(tool["name"]), tool)
+        return [*found.values()]
 
     def _has(self, tool: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         plugin, server = tool.get("plugin"), tool.get("server")
         if plugin:
-            return plugin in {
-                str(name).partition("@")[0] for name in self.manifest.get("plugins") or ()
-            }
+            return plugin in self.plugins
         if server:
             mine, theirs = _server(self.manifest, server), _server(other, server)
             return mine is not None and same(mine, theirs)
@@ -168,20 +179,29 @@ def _unsaved(manifest: Mapping[str, Any]) -> _Version:
 
 
 def _diff(conn: sa.Connection, name: str, old: _Version, new: _Version, latest: int) -> AgentDiff:
-    rules = policies.current(conn)
+    rules, more = policies.current(conn), _elsewhere(conn, old, new)
     return AgentDiff(
         name=name, old=old.side, new=new.side, latest=latest,
         sections=agent_diff.sections(old.manifest, new.manifest),
         verdicts=_verdicts(
-            agents.judged(old.tools(new), rules, name), agents.judged(new.tools(old), rules, name)
+            agents.judged(old.tools(new, more), rules, name),
+            agents.judged(new.tools(old, more), rules, name),
         ),
         policy_version=rules.version,
     )  # fmt: skip
 
 
+def _elsewhere(conn: sa.Connection, *versions: _Version) -> list[Mapping[str, Any]]:
+    """The tools of plugins that neither listing knows, as they were listed for other agents."""
+    named = {plugin for one in versions if one.listing is None for plugin in one.plugins}
+    named -= {str(tool.get("plugin")) for one in versions for tool in one.known}
+    return [tool for plugin in sorted(named)[:MOST_PLUGINS] for tool in plugins.tools(conn, plugin)]
+
+
 def _verdicts(was: tuple[ToolView, ...], now: tuple[ToolView, ...]) -> tuple[VerdictRow, ...]:
     old, new = {tool.name: tool for tool in was}, {tool.name: tool for tool in now}
-    return tuple(_verdict(name, old.get(name), new.get(name)) for name in {**old, **new})
+    rows = (_verdict(name, old.get(name), new.get(name)) for name in {**old, **new})
+    return tuple(sorted(rows, key=lambda row: row.change == "same"))
 
 
 def _verdict(name: str, old: ToolView | None, new: ToolView | None) -> VerdictRow:

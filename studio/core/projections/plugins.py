@@ -142,6 +142,11 @@ def rows(conn: sa.Connection, person: Person) -> list[PluginRow]:
     return sorted(found, key=lambda row: (row.name, row.source != "installed", row.where))
 
 
+def tools(conn: sa.Connection, name: str) -> list[Mapping[str, Any]]:
+    """The tools of its servers, as a worker last listed them for any of the newest agents."""
+    return [*_listed(conn, name, _users(agents.list(conn), name))[1].values()]
+
+
 def names(conn: sa.Connection) -> list[str]:
     """The names that calls carry, for filters: one statement."""
     query = sa.select(tables.session_plugins.c.plugin).distinct().order_by("plugin").limit(200)

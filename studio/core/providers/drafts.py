@@ -30,6 +30,11 @@ class Draft:
         self.begun = False
         self._size, self._place = 0, place
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that the model wrote has come yet."""
+        return not self._size and not self.calls
+
     def grow(self, *pieces: str) -> None:
         """Count what came; ProviderError when it is more than is kept."""
         self._size += sum(len(piece.encode("utf-8", "surrogatepass")) for piece in pieces)

@@ -37,6 +37,11 @@ class Draft(Protocol):
 
     begun: bool
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that the model wrote has come yet."""
+        ...
+
     def take(self, chunk: Mapping[str, Any]) -> Iterable[Delta]:
         """Take one piece of the stream; what it adds."""
         ...
@@ -97,6 +102,7 @@ class Endpoint:
             reply = draft.reply()
         except ProviderError as error:
             error.begun, error.usage = draft.begun, draft.usage()
+            error.permanent |= draft.begun and not (draft.is_empty and errors.may_pass(error))
             raise
         finally:
             await stream.close()

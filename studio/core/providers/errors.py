@@ -1,7 +1,8 @@
 """What went wrong with a model call, in neutral words: whose fault, and may it be tried again.
 
-Only a full house (429), a failing server (5xx, 529) and a lost connection may pass; everything
-else fails once. The provider's own words are quoted, short, and never with a key in them.
+Only a full house (429), a failing server (5xx, 529) and a connection that is lost before the first
+byte of an answer may pass; everything else fails once. The provider's own words are quoted, short,
+and never with a key in them.
 """
 
 import email.utils
@@ -79,13 +80,28 @@ def of_status(
 _NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"})
 
 
+_BUSY = re.compile(r"rate.?limit|resource_exhausted|too_many_requests", re.I)
+_FAILING = re.compile(r"overloaded|api_error|server_error|internal|unavailable", re.I)
+
+
 def of_event(body: Any, *, key: str) -> ProviderError:
-    """The error that a server sent in the middle of its answer."""
+    """The error that a server sent as its answer, or in the middle of it."""
     detail = _detail(body)
-    words = _words(detail, key)
-    return _of_words(_code(detail), words) or _again(
+    words, code = _words(detail, key), _code(detail)
+    if known := _of_words(code, words):
+        return known
+    elif _BUSY.search(code):
+        return _again("model.rate_limited", "The model's server asks for patience.", words, None)
+    elif _FAILING.search(code):
+        return _again("model.server", "The model's server failed while it answered.", words, None)
+    return _again(
         "model.interrupted", "The model's server broke its answer off with an error.", words, None
     )
+
+
+def may_pass(error: ProviderError) -> bool:
+    """The server said so in an event: what a status of 429, 5xx or 529 says before an answer."""
+    return error.code in ("model.rate_limited", "model.server")
 
 
 def of_connection(error: BaseException, *, timed_out: bool, begun: bool) -> ProviderError:
@@ -114,9 +130,7 @@ def of_connection(error: BaseException, *, timed_out: bool, begun: bool) -> Prov
 
 def garbage() -> ProviderError:
     """What came is not an answer of this protocol."""
-    return _again(
-        "model.garbage", "The model's server sent something that is not an answer.", "", None
-    )
+    return _error("model.garbage", "The model's server sent something that is not an answer.", "")
 
 
 def broke_off() -> ProviderError:

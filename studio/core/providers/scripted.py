@@ -52,7 +52,7 @@ _FAILURES: dict[str, ProviderError] = {
     ),
     "server": ProviderError("model.server", "The model's server failed (500).", permanent=False),
     "garbage": ProviderError(
-        "model.garbage", "The model's server sent something that is not an answer.", permanent=False
+        "model.garbage", "The model's server sent something that is not an answer.", permanent=True
     ),
 }  # fmt: skip
 

@@ -1,13 +1,15 @@
 """How two versions of a plugin differ, in words, and what either of them reaches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from studio.core.rules.conditions import same
-from studio.core.rules.plugins import Plugin
+from studio.core.rules.plugins import File, Plugin
+from studio.core.rules.texts import Line
 
 MOST_SHOWN = 40  # files named one by one in a difference
+MOST_TEXTS, LONGEST_TEXT = 5, 64 * 1024  # files whose lines are compared, and bytes of each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +21,34 @@ class Change:
 
     kind: str
     words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextChange:
+    """A text file that both versions have, and the lines of it that differ."""
+
+    path: str
+    lines: tuple[Line, ...]
+
+
+def changed(old: Plugin, new: Plugin) -> list[tuple[File, File]]:
+    """The files that both have, that differ, and are small enough to be read line by line.
+
+    What a model is told comes first.
+    """
+    return sorted(_changed(old, new), key=lambda pair: _rank(pair[1].path))[:MOST_TEXTS]
+
+
+def _changed(old: Plugin, new: Plugin) -> Iterator[tuple[File, File]]:
+    before = {file.path: file for file in old.files}
+    for now in new.files:
+        was = before.get(now.path)
+        if was is not None and was.hash != now.hash and max(was.size, now.size) <= LONGEST_TEXT:
+            yield was, now
+
+
+def _rank(path: str) -> tuple[bool, str]:
+    return (not path.endswith("SKILL.md"), path)
 
 
 def changes(old: Plugin | None, new: Plugin, tools: Sequence[str] = ()) -> tuple[Change, ...]:

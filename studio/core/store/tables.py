@@ -13,7 +13,7 @@ outside_refusals`): traces of agents elsewhere, kept for a time.
 
 import sqlalchemy as sa
 
-SCHEMA = "0006"  # the newest of migrations/versions
+SCHEMA = "0005"  # the newest of migrations/versions
 metadata = sa.MetaData()
 # What a timeline of an environment shows; a query that says it so, to the letter, has an index.
 MILESTONES = (

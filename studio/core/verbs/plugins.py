@@ -1,18 +1,19 @@
 """Plugins and skills: put here and taken away by people; what that changes is shown first."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from studio.core.packages import archive, package
-from studio.core.rules import access
+from studio.core.rules import access, plugin_changes, texts
 from studio.core.rules import events as e
 from studio.core.rules import plugins as rule
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Gone, Invalid, NotFound, Refused
-from studio.core.rules.plugin_changes import Change, changes
+from studio.core.rules.plugin_changes import Change, TextChange, changes
 from studio.core.rules.plugins import Plugin, Skill
 from studio.core.store import agents, listings, plugins, raw
 from studio.core.store.plugins import Installed
@@ -27,7 +28,8 @@ class PluginPlan:
     """What putting a plugin here does, or would do. `revision` is the one it makes, or keeps.
 
     `current` is the revision in force before (0: none) and `current_version` its version;
-    `creates` is false when these very files are installed already.
+    `creates` is false when these very files are installed already. `texts` are the lines that
+    differ in files that both versions have, told of a plan alone.
     """
 
     plugin: Plugin
@@ -37,6 +39,7 @@ class PluginPlan:
     creates: bool
     changes: tuple[Change, ...]
     warnings: tuple[str, ...]
+    texts: tuple[TextChange, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +162,7 @@ class PluginVerbs(Verbs):
 
         def act(conn: sa.Connection) -> list[e.Event]:
             nonlocal plan
-            plan = _plan(conn, sent.plugin, expect)
+            plan = _plan(conn, sent, expect, reads=dry_run)
             if dry_run or not plan.creates:
                 return []
             plugins.keep(conn, sent.plugin.files, sent.files, at, sent.plugin.skills)
@@ -194,7 +197,9 @@ def _skill(data: bytes) -> tuple[Skill, Mapping[str, bytes]]:
     return package.skill(files), files
 
 
-def _plan(conn: sa.Connection, new: Plugin, expect: int | None) -> PluginPlan:
+def _plan(conn: sa.Connection, sent: _Sent, expect: int | None, *, reads: bool) -> PluginPlan:
+    """What it would change; `reads` compares texts too, for which the writer has no time."""
+    new = sent.plugin
     found = plugins.current(conn, new.name)
     _check_expected(found, new.name, expect)
     if found is None and (folder := _in_folder(conn, new.name)):
@@ -217,7 +222,19 @@ def _plan(conn: sa.Connection, new: Plugin, expect: int | None) -> PluginPlan:
         current_version=old.version if old else "",
         changes=changes(old, new, _tools(conn, new.name)),
         warnings=tuple(_warnings(conn, old, new)),
+        texts=tuple(_texts(conn, old, sent)) if old and reads else (),
     )  # fmt: skip
+
+
+def _texts(conn: sa.Connection, old: Plugin, sent: _Sent) -> Iterator[TextChange]:
+    """The files of which a person can read what changes; others are named alone."""
+    for was, now in plugin_changes.changed(old, sent.plugin):
+        before, after = plugins.data(conn, was.hash), sent.files[now.path]
+        if before is None or b"\0" in before + after:
+            continue
+        with suppress(UnicodeDecodeError):
+            lines = texts.lines(before.decode(), after.decode())
+            yield TextChange(path=now.path, lines=lines)
 
 
 def _check_expected(found: Installed | None, name: str, expect: int | None) -> None:

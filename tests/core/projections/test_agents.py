@@ -148,3 +148,17 @@ async def test_agent_or_version_that_never_was_is_not_found(
         with pytest.raises(NotFound) as missing:
             await reader.agent(charlie, name, version)
         assert missing.value.code == "agent.not_found"
+
+
+async def test_a_plugin_that_a_version_adds_is_judged_by_what_another_agent_was_listed_with(
+    story: Story, reader: Reader, charlie: Person
+) -> None:
+    await save(story, plugins=[])
+    await save(story, name="other", plugins=["release-kit"])
+    await save(story, 2, plugins=["release-kit"])
+    await story.db.touch(lambda conn: listings.save(conn, "other", 1, [LISTED], [], START))
+
+    found = await reader.agent_diff(charlie, "helper", 1, 2)
+
+    rows = {row.tool: (row.change, row.before, row.after) for row in found.verdicts}
+    assert rows["publish_release"] == ("added", "", "ask")

@@ -69,7 +69,7 @@ def test_a_refusal_in_an_item_is_a_refusal():
 @pytest.mark.parametrize(
     "error,code,permanent",
     [
-        ({"code": "server_error", "message": "It broke."}, "model.interrupted", False),
+        ({"code": "server_error", "message": "It broke."}, "model.server", False),
         ({"code": "bio_policy", "message": "No."}, "model.refused", True),
         (None, "model.interrupted", False),
     ],

@@ -165,7 +165,7 @@ async def test_loop_never_ends():
 
 @pytest.mark.parametrize(
     "kind,permanent",
-    [("rate", False), ("refused", True), ("context", True), ("server", False), ("garbage", False)],
+    [("rate", False), ("refused", True), ("context", True), ("server", False), ("garbage", True)],
 )
 async def test_fail_raises_the_named_error(kind, permanent):
     with pytest.raises(ProviderError) as caught:
