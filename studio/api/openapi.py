@@ -121,11 +121,10 @@ def _headers(endpoint: Endpoint[Any, Any]) -> list[dict[str, Any]]:
         words = "Repeat a request with the same key and body: it is done once, answered twice."
         found.append(_header("Idempotency-Key", words, r"^[\x21-\x7e]{1,200}$"))
     if endpoint.traced:
-        words = (
-            "The span that sends this (W3C Trace Context); the turn becomes a part of its trace."
-        )
-        found.append(_header("traceparent", words, r"^[0-9a-f]{2}(-[0-9a-f]+){3}$"))
-        found.append(_header("tracestate", "What goes with it.", r"^[\x20-\x7e]{1,512}$"))
+        words = "The span that sends this (W3C Trace Context): the turn joins its trace."
+        ignored = "One that is unsound is as if it were not there."
+        found.append(_header("traceparent", f"{words} {ignored}"))
+        found.append(_header("tracestate", f"What goes with it. {ignored}"))
     if endpoint.match:
         words = f"In double quotes: {endpoint.match}."
         pattern = r'^"[0-9a-f]{64}"$' if "digest" in endpoint.match else r'^"[0-9]{1,15}"$'
@@ -136,8 +135,8 @@ def _headers(endpoint: Endpoint[Any, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _header(name: str, words: str, pattern: str) -> dict[str, Any]:
-    schema = {"type": "string", "pattern": pattern}
+def _header(name: str, words: str, pattern: str = "") -> dict[str, Any]:
+    schema = {"type": "string", **({"pattern": pattern} if pattern else {})}
     return {
         "name": name, "in": "header", "required": False, "description": words, "schema": schema,
     }  # fmt: skip

@@ -10,6 +10,7 @@ from studio.core.telemetry import batch
 from tests.core.conftest import ALICE, BOB
 from tests.core.telemetry.conftest import Desk
 from tests.fakes import tool
+from tests.standins.collector import refuses
 
 
 def of_turns(desk: Desk) -> Counter[str]:
@@ -120,3 +121,25 @@ async def test_content_goes_out_by_kind_cut_and_masked(desk: Desk):
     assert asked[0]["parts"][0]["content"].endswith("say done, ***")
     said = json.loads(found["chat scripted"]["gen_ai.output.messages"])
     assert (said[0]["role"], said[0]["finish_reason"]) == ("assistant", "end")
+
+
+async def test_a_backfill_waits_for_its_collector_and_is_given_up_after_a_day(desk: Desk):
+    async with desk.core.working():
+        await desk.turn()
+        async with desk.exporting():
+            desk.collector.answers = [refuses(503)]
+            await desk.core.runtime.ask_backfill(ALICE)
+            found = await desk.until(lambda found: found.backfill and found.backfill.ended)
+            desk.collector.always = refuses(503)
+            late = await desk.core.runtime.ask_backfill(ALICE)
+            await desk.until(lambda found: found.state == "failing")
+            desk.core.clock.pass_time(24 * 3_600_000 + 1)
+            gone = await desk.until(
+                lambda found: found.backfill and found.backfill.id == late and found.backfill.ended
+            )
+
+    assert found.backfill is not None
+    assert gone.backfill is not None
+    assert (found.backfill.state, found.backfill.done) == ("done", 1)
+    assert (gone.backfill.state, gone.backfill.done, gone.backfill.sent) == ("given_up", 1, 0)
+    assert gone.backfill.dropped == found.backfill.sent == len(desk.collector.spans)
