@@ -1,7 +1,8 @@
 """OTLP's JSON, read span by span: the frame by hand, each span by the standard library.
 
 As in `protobuf`: the whole frame is walked before anything is kept, so that a body that was cut off
-is told first, and one broken span costs nothing but itself. Names are lowerCamelCase, ids hex, 64-bit numbers texts or numbers.
+is told first, and one broken span costs nothing but itself. Names are lowerCamelCase, ids hex,
+64-bit numbers texts or numbers.
 """
 
 import base64
