@@ -29,6 +29,7 @@ from studio.core.rules.outside.cutting import (
 Group = tuple[Any, Any, list[tuple[int, bool]]]  # resource, scope, where its spans are
 BROKEN = (TypeError, ValueError, AttributeError, LookupError, RecursionError)
 BLANK = re.compile(r"[ \t\n\r]*")
+MANY = 20  # times as many parts as are read: not even walked
 MARK = re.compile(r'["{}\[\],]')
 SCALAR = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
 
@@ -292,6 +293,8 @@ def _skip(text: str, at: int) -> tuple[int, bool]:
             parts += 1
         else:
             parts += sign in "{["
+            if parts > MANY * unpacking.SPAN_PARTS:
+                raise _unreadable("one value has more parts than anybody reads")
             depth += 1 if sign in "{[" else -1
             if depth == 0:
                 return at, parts <= unpacking.SPAN_PARTS
