@@ -154,7 +154,7 @@ def shown(
     numbers = {at: number for number, at in enumerate(hits, 1)}
     return Shown(
         rows=tuple(_row(trace, at, narrowed, axis, numbers) for at in window), axis=axis,
-        ticks=waterfall.ticks(trace, axis), start=start, found=len(places),
+        ticks=waterfall.ticks(axis, (zoom or trace.root).start), start=start, found=len(places),
         total=len(trace.spans), zoom=zoom,
         hits=_around(trace, hits, narrowed, window) if narrowed.q else None,
         starts=tuple(trace.spans[at].start for at in places),

@@ -158,9 +158,12 @@ def moment(stretches: Sequence[Stretch], x: float) -> int:
     return stretches[-1].end
 
 
-def ticks(trace: Trace, stretches: Sequence[Stretch]) -> tuple[Tick, ...]:
-    """What is written along the axis: its ends, what is folded, the middle where there is room."""
-    opened, last = trace.root.start, stretches[-1]
+def ticks(stretches: Sequence[Stretch], opened: int) -> tuple[Tick, ...]:
+    """What is written along the axis: its ends, what is folded, the middle where there is room.
+
+    Times are counted from `opened` (ms, UTC).
+    """
+    last = stretches[-1]
     gaps = [
         Tick(at=round((one.x + one.w / 2) / 10, 1), lasted=one.end - one.start, is_folded=True)
         for one in stretches if one.is_folded

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from studio.core.projections import traces
+from studio.core.projections import trace_words, traces
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.core.rules.spans import Trace
@@ -179,3 +179,24 @@ async def test_a_trace_is_the_same_after_a_rebuild(ready_url: str) -> None:  # n
             [one.spans for one in some] for some in before
         ]
         assert sum(len(one.spans) for some in before for one in some) > 40
+
+
+async def test_words_are_found_in_what_calls_were_given_and_gave(ready_url: str) -> None:  # noqa: F811
+    async with opened(ready_url) as store:
+        await tell(store, told(Random(3), "z"))
+        calls = {
+            span.effect_id for trace in await read(store, "ses_z") for span in trace.spans
+            if span.kind == "tool"
+        }  # fmt: skip
+        turns = [trace.turn.id for trace in await read(store, "ses_z")]
+
+        def act(conn: Any) -> list[list[frozenset[str]]]:
+            asked = ["bob", "%", "sha", "stored", "long STORY"]
+            return [trace_words.found(conn, ADA, "ses_z", turn, asked) for turn in turns]
+
+        found = await store.db.read(act)
+
+        given, *others, long = [frozenset().union(*column) for column in zip(*found, strict=True)]
+        assert given & calls
+        assert others == [frozenset()] * 3
+        assert long & calls

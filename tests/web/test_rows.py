@@ -93,6 +93,7 @@ def test_a_zoom_leaves_what_ran_in_that_time() -> None:
 
     assert names(shown) == ["helper", call.what]
     assert (shown.axis[0].start, shown.axis[-1].end) == (call.start, call.end)
+    assert [tick.lasted for tick in shown.ticks] == [0, 45, 90]
 
 
 def test_hits_are_counted_and_lead_to_each_other() -> None:

@@ -87,7 +87,7 @@ def test_a_moment_is_where_it_is_placed() -> None:
 def test_what_is_folded_is_named_on_the_axis() -> None:
     found = trace(2 * HOUR)
 
-    ticks = waterfall.ticks(found, waterfall.axis(found))
+    ticks = waterfall.ticks(waterfall.axis(found), T0)
 
     assert [tick.lasted for tick in ticks if tick.is_folded] == [2 * HOUR]
     assert (ticks[0].lasted, ticks[-1].lasted) == (0, 2 * HOUR + 2_000)

@@ -15,7 +15,10 @@ from studio.core.store import tables
 
 MOST = 50_000  # effects that are found for a word
 VALUE = '"value":'  # the members of a Content in the order of its JSON
-REST = ',"stored":false,"head":"","tail":"","room":null}'
+AROUND = (  # what stands around the value, and around the head and tail of a large one
+    ',"stored":false,"head":"","tail":"","room":null}', 'null,"stored":true,"head":"', '","tail":"',
+    '","room":null}',
+)  # fmt: skip
 
 f = tables.effects.c
 
@@ -46,4 +49,7 @@ def _has(conn: sa.Connection, word: str) -> sa.ColumnElement[bool]:
 def _value(conn: sa.Connection, content: sa.ColumnElement[str]) -> sa.ColumnElement[str]:
     """The JSON of a Content without its hash, size and kind, and what follows the value."""
     at = sa.func.instr if conn.dialect.name == "sqlite" else sa.func.strpos
-    return sa.func.replace(sa.func.substr(content, at(content, VALUE) + len(VALUE)), REST, "")
+    text = sa.func.substr(content, at(content, VALUE) + len(VALUE))
+    for part in AROUND:
+        text = sa.func.replace(text, part, "\n")
+    return text
