@@ -5,7 +5,7 @@ from typing import Any
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import export_bodies as xb
-from studio.api.endpoint import Answer, Ask, Endpoint
+from studio.api.endpoint import Answer, Ask, Endpoint, Link
 
 
 async def index(ask: Ask[xb.ViewsQuery, b.NoBody]) -> a.Views:
@@ -46,6 +46,10 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="save_view", method="POST", path="/views", call=save, gives=a.View, status=201,
         body=xb.NewView, errors=(409,), says="Keep the filters of a list under a name.",
+        links=tuple(
+            Link(to=name, part="id", value="$response.body#/id")
+            for name in ("change_view", "remove_view")
+        ),
     ),
     Endpoint(
         name="change_view", method="PUT", path="/views/{id}", call=change, gives=a.View,
