@@ -5,11 +5,10 @@ from typing import Any
 from studio.api import answers as a
 from studio.api import artifact_bodies as ab
 from studio.api import bodies as b
-from studio.api.disks import change, entry, path_of, version_of
+from studio.api.disks import diff_answer, folder_answer, path_of, version_of
 from studio.api.endpoint import Answer, Ask, Endpoint
 from studio.api.environment_bodies import DiffQuery
 from studio.api.sent import sent
-from studio.core.rules import percent
 from studio.core.runtime import ARCHIVE_BYTES, SavedArtifact
 
 
@@ -39,23 +38,14 @@ async def files(ask: Ask[ab.TreeQuery, b.NoBody]) -> a.DiskFolder:
         ask.person, ask.part("id"), ask.query.version, path_of(ask), after=path_of(ask, "after"),
         limit=ask.query.limit,
     )  # fmt: skip
-    after = found.listing.next
-    return a.DiskFolder(
-        version=found.artifact.version.version, path=percent.clean(found.path),
-        raw=percent.written(found.path), total=found.listing.total,
-        items=tuple(entry(one) for one in found.listing.entries),
-        next=percent.written(after) if after is not None else None,
-    )  # fmt: skip
+    return folder_answer(found.artifact.version.version, found.path, found.listing)
 
 
 async def diff(ask: Ask[DiffQuery, b.NoBody]) -> a.DiskDiff:
     """How two versions differ."""
     q = ask.query
     found = await ask.reader.artifact_diff(ask.person, ask.part("id"), q.before, q.after)
-    return a.DiskDiff(
-        before=q.before, after=q.after, counts=dict(found.counts), more=found.more,
-        items=tuple(change(one) for one in found.changes),
-    )  # fmt: skip
+    return diff_answer(q.before, q.after, found)
 
 
 async def text_diff(ask: Ask[ab.LinesQuery, b.NoBody]) -> a.DiskTextDiff:

@@ -14,13 +14,13 @@ from studio.api.endpoint import Answer, Ask, Endpoint, Link
 from studio.api.errors import HEADERS
 from studio.api.sent import sent
 from studio.api.shapes import Time
-from studio.core.reader import ArtifactFile, DiskFile
+from studio.core.reader import ArtifactDiff, ArtifactFile, DiskDiff, DiskFile
 from studio.core.rules import percent, ranges
 from studio.core.rules.errors import NotFound
 from studio.core.runtime import ARCHIVE_BYTES
 
 if TYPE_CHECKING:
-    from studio.core.reader import DiskChange, DiskEntry
+    from studio.core.reader import DiskChange, DiskEntry, DiskListing
 
 OCTETS = "application/octet-stream"
 
@@ -77,13 +77,7 @@ async def files(ask: Ask[eb.FilesQuery, b.NoBody]) -> a.DiskFolder:
         ask.person, ask.part("id"), version_of(ask), path, after=path_of(ask, "after"),
         limit=ask.query.limit,
     )  # fmt: skip
-    after = found.listing.next
-    return a.DiskFolder(
-        version=found.version.version, path=percent.clean(found.path),
-        raw=percent.written(found.path), total=found.listing.total,
-        items=tuple(entry(one) for one in found.listing.entries),
-        next=percent.written(after) if after is not None else None,
-    )  # fmt: skip
+    return folder_answer(found.version.version, found.path, found.listing)
 
 
 async def content(ask: Ask[eb.PathQuery, b.NoBody]) -> Response:
@@ -107,10 +101,7 @@ async def diff(ask: Ask[eb.DiffQuery, b.NoBody]) -> a.DiskDiff:
     """How two versions differ."""
     q = ask.query
     found = await ask.reader.disk_diff(ask.person, ask.part("id"), q.before, q.after)
-    return a.DiskDiff(
-        before=q.before, after=q.after, counts=dict(found.counts), more=found.more,
-        items=tuple(change(one) for one in found.changes),
-    )  # fmt: skip
+    return diff_answer(q.before, q.after, found)
 
 
 async def text_diff(ask: Ask[eb.TextDiffQuery, b.NoBody]) -> a.DiskTextDiff:
@@ -120,6 +111,24 @@ async def text_diff(ask: Ask[eb.TextDiffQuery, b.NoBody]) -> a.DiskTextDiff:
         ask.person, ask.part("id"), q.before, q.after, path_of(ask)
     )
     return a.take(a.DiskTextDiff, found)
+
+
+def folder_answer(version: int, path: str, listing: "DiskListing") -> a.DiskFolder:
+    """A page of a folder of a tree."""
+    after = listing.next
+    return a.DiskFolder(
+        version=version, path=percent.clean(path), raw=percent.written(path), total=listing.total,
+        items=tuple(entry(one) for one in listing.entries),
+        next=percent.written(after) if after is not None else None,
+    )  # fmt: skip
+
+
+def diff_answer(before: int, after: int, found: DiskDiff | ArtifactDiff) -> a.DiskDiff:
+    """How two trees differ."""
+    return a.DiskDiff(
+        before=before, after=after, counts=dict(found.counts), more=found.more,
+        items=tuple(change(one) for one in found.changes),
+    )  # fmt: skip
 
 
 def file_answer(ask: Ask[Any, Any], found: DiskFile | ArtifactFile) -> Response:

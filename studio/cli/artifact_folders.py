@@ -8,7 +8,6 @@ from studio.cli.artifacts import ID, SESSION, VERSION
 from studio.cli.command import Command, argument
 from studio.cli.context import Context
 from studio.cli.environments import ENVIRONMENT, id_of
-from studio.core.rules.errors import Invalid
 
 PIECE = 256 * 1024
 
@@ -16,12 +15,7 @@ PIECE = 256 * 1024
 def save(context: Context) -> None:
     """Keep what an archive holds with a session, as a folder."""
     given, path = context.given, Path(context.given.archive)
-    try:
-        file = path.open("rb")
-    except OSError as wrong:
-        words = f"{path} cannot be read: {wrong.strerror}."
-        raise Invalid(words, code="archive.missing") from None
-    with file, context.client() as studio:
+    with disks.opened(path) as file, context.client() as studio:
         done = studio.artifacts.save_folder(
             given.session, iter(lambda: file.read(PIECE), b""), name=given.name or path.name,
             artifact=given.artifact,

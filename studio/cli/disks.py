@@ -125,15 +125,19 @@ def take_in(context: Context) -> None:
     """Put what an archive holds in the disk's place."""
     given = context.given
     path = Path(given.archive)
-    try:
-        file = path.open("rb")
-    except OSError as wrong:
-        words = f"{path} cannot be read: {wrong.strerror}."
-        raise Invalid(words, code="archive.missing") from None
-    with file, context.client() as studio:
+    with opened(path) as file, context.client() as studio:
         pieces = iter(lambda: file.read(256 * 1024), b"")
         done = studio.disks.take_in(id_of(studio, given.environment), pieces, name=path.name)
     _say(context, done, f"The disk holds what {path.name} held, as version {done['version']}.")
+
+
+def opened(path: Path) -> BinaryIO:
+    """An archive, to be read."""
+    try:
+        return path.open("rb")
+    except OSError as wrong:
+        words = f"{path} cannot be read: {wrong.strerror}."
+        raise Invalid(words, code="archive.missing") from None
 
 
 def _called(given: Any) -> str:

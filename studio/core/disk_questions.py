@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from studio.core.disks.disks import Disks
 
     DiskEntry: TypeAlias = Entry
+    DiskListing: TypeAlias = Listing
     DiskChange: TypeAlias = Change
     DiskTextDiff: TypeAlias = TextDiff
 

@@ -102,6 +102,7 @@ from studio.core.store.links import Linked
 if TYPE_CHECKING:  # what only types say; its libraries are loaded when a disk is looked into
     from studio.core.disk_questions import DiskChange as DiskChange
     from studio.core.disk_questions import DiskEntry as DiskEntry
+    from studio.core.disk_questions import DiskListing as DiskListing
     from studio.core.disk_questions import DiskTextDiff as DiskTextDiff
 
 __all__ = [

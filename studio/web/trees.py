@@ -23,7 +23,7 @@ from studio.web.arguments import Chars
 from studio.web.visit import asked, reader
 
 if TYPE_CHECKING:
-    from studio.core.reader import DiskTextDiff
+    from studio.core.reader import DiskChange, DiskTextDiff
 
 NAMES = 200  # of a folder at once
 PATHS = 200  # that differ, at once
@@ -67,6 +67,24 @@ class DiffLine:
     change: str
     number: str
     chars: Chars
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paths:
+    """A window of the paths that differ, from number `start` (0 is the first) on, and the next."""
+
+    rows: tuple["DiskChange", ...]
+    start: int
+    next: int | None
+
+
+def paths(request: Request, changes: tuple["DiskChange", ...]) -> Paths:
+    """The window of the paths that the query asks for."""
+    start = whole(request, "from")
+    behind = start + PATHS
+    return Paths(
+        rows=changes[start:behind], start=start, next=behind if behind < len(changes) else None
+    )
 
 
 def shown(request: Request, file: File) -> Shown:

@@ -11,8 +11,11 @@ import pytest
 
 from studio.core import faults
 from studio.core.disks.disks import Disks
+from studio.core.masking import Mask
 from studio.core.rules import events as e
 from studio.core.rules import media
+from studio.core.rules.errors import Invalid
+from studio.core.rules.files import Part
 from studio.core.store import artifacts, environments
 from studio.core.work.environments import folders
 from tests.core.conftest import BOB, Core
@@ -222,3 +225,50 @@ async def test_who_fails_before_the_fact_leaves_no_half_version(studio: Studio) 
 
     assert await saved(studio.core, session_id) == [first]
     assert disks(studio).check(first.hash) == 2
+
+
+async def test_a_folder_is_put_on_a_new_disk_by_its_manifest(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(
+        id, "\nthen\n".join([shell("mkdir -p a/c; echo 1 > a/b; echo 2 > a/c/d"), save("a", "a")])
+    )
+    (one,) = await saved(studio.core, session_id)
+    files = [{"path": "given", "artifact": one.artifact_id, "version": 1}]
+
+    other = await studio.make("other", files=files)
+    await studio.say(other, shell("true"))
+
+    assert (studio.disk(other) / "given/b").read_text() == "1\n"
+    assert (studio.disk(other) / "given/c/d").read_text() == "2\n"
+
+
+async def test_without_an_environment_there_is_no_folder_to_keep(studio: Studio) -> None:
+    session_id = await studio.core.start(save("x", "x"))
+    await studio.core.over(session_id)
+
+    (refused,) = await results(studio.core, session_id)
+    assert refused == "This session has no environment, so there is no folder to keep."
+
+
+async def test_a_folder_goes_with_no_message(studio: Studio) -> None:
+    id = await studio.make()
+    session_id = await studio.say(
+        id, "\nthen\n".join([shell("mkdir a; echo 1 > a/b"), save("a", "a")])
+    )
+    (one,) = await saved(studio.core, session_id)
+
+    with pytest.raises(Invalid) as refused:
+        await studio.core.runtime.send_message(
+            BOB, session_id, "look", files=[Part(artifact_id=one.artifact_id)]
+        )
+
+    assert "It is a folder" in refused.value.message
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1_000, 50_000])
+def test_secrets_are_found_however_a_file_is_cut(size: int) -> None:
+    mask = Mask([("TOKEN", "fake-token-0123456789"), ("KEY", "another+fake/key==")])
+    data = (b"x" * 997 + b"fake-token-0123456789" + b"y" * 101 + b"another+fake/key==") * 40
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+
+    assert b"".join(folders.without(mask, pieces)) == mask.data(data)

@@ -44,7 +44,7 @@ class Attached:
         self.given = []
         for number, part in enumerate(self.parts):
             found = self._one(conn, session, part)
-            if found is None or not kept.has(conn, found.ref.hash):
+            if found is None or not (found.found.is_folder or kept.has(conn, found.ref.hash)):
                 faults[f"files.{number}"] = _missing(part)
             elif (found.ref.artifact_id, found.ref.version) in seen:
                 faults[f"files.{number}"] = f"“{found.ref.name}” is attached twice."

@@ -13,24 +13,17 @@ from studio.web.render import Frame, frame, page
 from studio.web.visit import person, reader
 
 if TYPE_CHECKING:
-    from studio.core.reader import DiskChange, DiskTextDiff
+    from studio.core.reader import DiskTextDiff
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiffPage:
-    """A window of the paths that differ, from number `start` (0 is the first) on."""
+    """The paths that differ, a window of them."""
 
     frame: Frame
     session: SessionView
     diff: ArtifactDiff
-    rows: tuple["DiskChange", ...]
-    start: int
-
-    @property
-    def next(self) -> int | None:
-        """Where the next window begins."""
-        behind = self.start + trees.PATHS
-        return behind if behind < len(self.diff.changes) else None
+    paths: trees.Paths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +49,11 @@ async def show(request: Request) -> Response:
     path = trees.path_of(request)
     if path or found.row.kind == "file":
         return await _text(request, found, before, after, path)
-    diff, start = (
-        await reader(request).artifact_diff(asking, id, before, after),
-        trees.whole(request, "from"),
-    )
+    diff = await reader(request).artifact_diff(asking, id, before, after)
     view = DiffPage(
         frame=await frame(request, f"Versions {before} and {after}", nav="sessions"),
         session=await reader(request).session(asking, found.row.session_id), diff=diff,
-        start=start, rows=diff.changes[start : start + trees.PATHS],
+        paths=trees.paths(request, diff.changes),
     )  # fmt: skip
     return page(request, "artifacts/diff.html", view)
 

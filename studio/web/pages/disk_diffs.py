@@ -13,24 +13,17 @@ from studio.web.render import Frame, frame, page
 from studio.web.visit import person, reader
 
 if TYPE_CHECKING:
-    from studio.core.reader import DiskChange, DiskTextDiff
+    from studio.core.reader import DiskTextDiff
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiffPage:
-    """A window of the paths that differ, from number `start` (0 is the first) on."""
+    """The paths that differ, a window of them."""
 
     frame: Frame
     environment: EnvironmentView
     diff: DiskDiff
-    rows: tuple["DiskChange", ...]
-    start: int
-
-    @property
-    def next(self) -> int | None:
-        """Where the next window begins."""
-        behind = self.start + trees.PATHS
-        return behind if behind < len(self.diff.changes) else None
+    paths: trees.Paths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +48,9 @@ async def show(request: Request) -> Response:
     if path := trees.path_of(request):
         return await _text(request, environment, before, after, path)
     found = await reader(request).disk_diff(person(request), environment.row.id, before, after)
-    start = trees.whole(request, "from")
     view = DiffPage(
         frame=await frame(request, f"Versions {before} and {after}", nav="environments"),
-        environment=environment, diff=found, start=start,
-        rows=found.changes[start : start + trees.PATHS],
+        environment=environment, diff=found, paths=trees.paths(request, found.changes),
     )  # fmt: skip
     return page(request, "environments/disk_diff.html", view)
 

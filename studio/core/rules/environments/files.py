@@ -6,7 +6,7 @@ from typing import Any
 
 from studio.core.rules.reading import Reader
 
-ARTIFACT = re.compile(r"art_[0-9a-z]{26}")
+ARTIFACT = re.compile(r"art_[0-9a-z]{26,60}")  # an agent's are longer than a person's
 HASH = re.compile(r"sha256:([0-9a-f]{64})")
 MOST, MOST_HASHED = 16, 1_000
 LONGEST_PATH = 400
@@ -63,7 +63,7 @@ def _content(entry: Reader) -> None:
         entry.fault("path", "needs exactly one of text, artifact and files beside it.")
         return
     if given == ["artifact"]:
-        artifact = entry.text("artifact", most=40)
+        artifact = entry.text("artifact", most=64)
         if artifact is not None and not ARTIFACT.fullmatch(artifact):
             entry.fault("artifact", "must be the id of an artifact: art_….")
         entry.whole("version", 1, 1_000_000_000)
