@@ -128,8 +128,9 @@ def fact_brief(payload: Mapping[str, Any]) -> str:
     """What tells a fact of an environment from others of its kind, in a few words."""
     match payload:
         case {"host": str(host), "port": port, "outcome": outcome}:
-            more = payload.get("tries", 1)
-            return f"{host or 'many hosts'}:{port} {outcome}" + (f", {more:,} tries" * (more > 1))
+            tries = int(payload.get("tries", 1))
+            more = f", {tries:,} tries" if tries > 1 else ""
+            return f"{host or 'many hosts'}:{port} {outcome}{more}"
         case {"version": int(version), "reason": str(reason)} if reason:
             return f"version {version}, {reason}"
         case {"source": int(source), "version": version}:
@@ -137,7 +138,8 @@ def fact_brief(payload: Mapping[str, Any]) -> str:
         case {"act": str(act)}:
             return act
         case {"ok": bool(ok)}:
-            return payload.get("message") or payload.get("problem") or ("done" if ok else "failed")
+            said = payload.get("message") or payload.get("problem")
+            return str(said or ("done" if ok else "failed"))
         case {"labels": dict(labels)} if "name" not in payload:
             return ", ".join(f"{key}={value}" for key, value in labels.items()) or "none"
     return str(payload.get("name") or payload.get("reason") or payload.get("isolation") or "")

@@ -264,7 +264,7 @@ class LiveCatalog:
         secrets = sorted(source.opened(self._values))
         parts: list[Any] = [source.entry, str(source.folder), source.hash, secrets]
         if source.lent is not None:
-            parts.append([source.lent.environment_id, source.lent.name, dict(described.headers)])
+            parts += [source.lent.environment_id, source.lent.name, dict(described.headers)]
         key = ids.digest(parts)
         if key not in self._connections:
             self._connections[key] = Connection(described, self._rules, self._watcher)
