@@ -50,17 +50,17 @@ def test_a_secret_is_set_and_its_value_is_nowhere(studio: Studio, sign_in: SignI
 
 
 def test_a_model_that_answers_shows_its_answer_and_how_long_it_took(
-    studio: Studio, sign_in: SignIn, model: Model
+    own_studio: Studio, sign_in: SignIn, model: Model
 ) -> None:
-    page = sign_in(studio)
+    page = sign_in(own_studio)
     url = f"http://127.0.0.1:{model.server_address[1]}/v1"
-    studio.api.models.save("house", kind="chat", models=["normal"], base_url=url, key=KEY)
-    page.goto(f"{studio.url}/models")
+    own_studio.api.models.save("house", kind="chat", models=["normal"], base_url=url, key=KEY)
+    page.goto(f"{own_studio.url}/models")
     card = page.get_by_role("article", name="house")
 
     card.get_by_role("button", name="Test").click()
 
     expect(card).to_contain_text("I saw it.", timeout=15_000)
-    expect(card).to_contain_text(re.compile(r"m answered in [\d.]+ m?s, its first word"))
+    expect(card).to_contain_text(re.compile(r"normal answered in [\d.]+ m?s, its first word"))
     same_as_reloaded(page)
     assert KEY not in page.content()
