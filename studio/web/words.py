@@ -137,7 +137,8 @@ def fact_brief(payload: Mapping[str, Any]) -> str:
         case {"act": str(act)}:
             return act
         case {"ok": bool(ok)}:
-            return payload.get("message") or payload.get("problem") or ("done" if ok else "failed")
+            told = payload.get("message") or payload.get("problem")
+            return str(told or ("done" if ok else "failed"))
         case {"labels": dict(labels)} if "name" not in payload:
             return ", ".join(f"{key}={value}" for key, value in labels.items()) or "none"
     return str(payload.get("name") or payload.get("reason") or payload.get("isolation") or "")
