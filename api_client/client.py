@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypedDict, TypeVar
 
 import httpx
 
-from api_client import operating, resources, wire
+from api_client import async_resources, operating, resources, wire
 from api_client.call import Call, Listing
 from api_client.errors import StudioError
 from api_client.follow import QUIET_SECONDS, Following
@@ -154,24 +154,24 @@ class AsyncClient:
         options = wire.options(self.url, key, timeout)
         self._http = httpx.AsyncClient(transport=transport, **options)
         self._retries, self._sleep = retries or Retries(), sleep
-        self.agents = resources.AsyncAgents(self)
-        self.sessions = resources.AsyncSessions(self)
-        self.artifacts = resources.AsyncArtifacts(self)
-        self.approvals = resources.AsyncApprovals(self)
-        self.plugins = resources.AsyncPlugins(self)
-        self.policy = resources.AsyncPolicy(self)
-        self.keys = resources.AsyncKeys(self)
-        self.environments = resources.AsyncEnvironments(self)
+        self.agents = async_resources.AsyncAgents(self)
+        self.sessions = async_resources.AsyncSessions(self)
+        self.artifacts = async_resources.AsyncArtifacts(self)
+        self.approvals = async_resources.AsyncApprovals(self)
+        self.plugins = async_resources.AsyncPlugins(self)
+        self.policy = async_resources.AsyncPolicy(self)
+        self.keys = async_resources.AsyncKeys(self)
+        self.environments = async_resources.AsyncEnvironments(self)
         self.disks = operating.AsyncDisks(self)
-        self.environment_manifests = resources.AsyncEnvironmentManifests(self)
-        self.outside_traces = resources.AsyncOutsideTraces(self)
-        self.usage = resources.AsyncUsage(self)
-        self.views = resources.AsyncViews(self)
-        self.models = resources.AsyncModels(self)
-        self.secrets = resources.AsyncSecrets(self)
-        self.servers = resources.AsyncServers(self)
-        self.collector = resources.AsyncCollector(self)
-        self.server = resources.AsyncServer(self)
+        self.environment_manifests = async_resources.AsyncEnvironmentManifests(self)
+        self.outside_traces = async_resources.AsyncOutsideTraces(self)
+        self.usage = async_resources.AsyncUsage(self)
+        self.views = async_resources.AsyncViews(self)
+        self.models = async_resources.AsyncModels(self)
+        self.secrets = async_resources.AsyncSecrets(self)
+        self.servers = async_resources.AsyncServers(self)
+        self.collector = async_resources.AsyncCollector(self)
+        self.server = async_resources.AsyncServer(self)
 
     async def do(self, call: Call[T]) -> T:
         """Carry out a call, again where that is safe."""
