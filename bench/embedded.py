@@ -12,7 +12,7 @@ from studio import app
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
-from studio.core.tools.tool import Kit, Offered, Result, ToolSpec
+from studio.core.tools.tool import Kit, Lends, Offered, Result, ToolSpec
 from studio.core.worker import Worker
 from studio.settings import Settings
 
@@ -54,7 +54,7 @@ class OneTool:
     async def prepare(self) -> None:
         """Nothing needs it."""
 
-    async def offered(self, manifest: Mapping[str, Any]) -> Offered:
+    async def offered(self, manifest: Mapping[str, Any], lends: Lends | None = None) -> Offered:
         """The one tool."""
         return self._offered
 

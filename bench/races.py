@@ -25,7 +25,7 @@ from studio.core.rules import ids
 from studio.core.rules.access import Person
 from studio.core.rules.errors import StudioError
 from studio.core.rules.events import Origin
-from studio.core.tools.tool import Kit, Offered, Result, ToolSpec
+from studio.core.tools.tool import Kit, Lends, Offered, Result, ToolSpec
 from studio.core.worker import Worker
 from studio.settings import Settings
 from tests import postgres
@@ -57,7 +57,7 @@ class Mark:
     async def prepare(self) -> None:
         """Nothing needs it."""
 
-    async def offered(self, manifest: Mapping[str, Any]) -> Offered:
+    async def offered(self, manifest: Mapping[str, Any], lends: Lends | None = None) -> Offered:
         """As a catalog: this tool alone."""
         return Offered(tools={"mark": self})
 

@@ -17,7 +17,7 @@ SAMPLES = {
     "wait_id": "wai_x", "session_id": "ses_x", "effect_id": "eff_x", "name": "helper",
     "part": "result", "key_id": "key_x", "token": "x", "path": "css/tokens.css",
     "skill": "notes", "probe_id": "prb_1", "environment": "env_x", "number": "1",
-    "version": "1", "link_id": "lnk_1",
+    "version": "1", "link_id": "lnk_1", "trace_id": "0" * 32, "view_id": "viw_1",
 }  # fmt: skip
 FORM = "application/x-www-form-urlencoded"
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")

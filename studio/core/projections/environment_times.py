@@ -102,7 +102,7 @@ def of_environment(
     end = last + 1 if until is None else until
     begin = max(row.made, end - length) if since is None else since
     begin = min(begin, end - 1)
-    turns = _turns(conn, person, it.id, begin, end)
+    turns = _turns(conn, person, it.id, begin, end, now)
     milestones = _milestones(conn, person, it.id, begin, end)
     tries, counted = _tries(conn, it.id, begin, end)
     whole = max(len(turns), len(milestones)) <= MOST and counted
@@ -124,14 +124,15 @@ def _sessions(conn: sa.Connection, person: Person, id: str) -> tuple[int, bool]:
 
 
 def _turns(
-    conn: sa.Connection, person: Person, id: str, since: int, until: int
+    conn: sa.Connection, person: Person, id: str, since: int, until: int, now: int
 ) -> list[EnvironmentTurn]:
+    in_hand = t.ended.is_(None) if since <= now else sa.false()  # it has lasted until now
     query = (
         sa.select(t.session_id, s.title, t.number, t.status, t.opened, t.ended)
         .join_from(tables.sessions, tables.turns, t.session_id == s.id)
         .where(s.environment_id == id, *sessions.visible(person))
         .where(s.started < until, sa.or_(s.last >= since, s.status.in_(IN_HAND)))
-        .where(t.opened < until, sa.or_(t.ended.is_(None), t.ended >= since))
+        .where(t.opened < until, sa.or_(in_hand, t.ended >= since))
         .order_by(t.opened.desc(), t.id.desc())
         .limit(MOST + 1)
     )
