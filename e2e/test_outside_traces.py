@@ -44,7 +44,7 @@ def test_more_rows_come_when_asked_for(studio: Studio, sign_in: SignIn) -> None:
     page.goto(f"{studio.url}/traces/{trace}")
 
     expect(page.locator(".wf__row")).to_have_count(200)
-    page.get_by_role("link", name="103 spans more").click()
+    page.get_by_role("link", name="103 rows more").click()
 
     expect(page.locator(".wf__row")).to_have_count(303)
 
@@ -56,5 +56,5 @@ def test_it_needs_no_scripts(studio: Studio, sign_in: SignIn) -> None:
 
     page.get_by_role("link", name="chat small").click()
     expect(page.locator("#span-title")).to_have_text("chat small")
-    page.get_by_role("link", name="103 spans more").click()
+    page.get_by_role("link", name="103 rows more").click()
     expect(page.locator(".wf__row")).to_have_count(103)

@@ -141,7 +141,7 @@ def shown(
 ) -> Shown:  # fmt: skip
     """The window of rows that the URL asks for.
 
-    `payloads` are, for each word of the search, the effects whose payload has it.
+    `payloads` are, for each word of the search, the effects or the spans whose payload has it.
     """
     zoom = next((one for one in trace.spans if one.id == narrowed.zoom), None)
     places = _places(trace, narrowed, zoom)
@@ -253,8 +253,10 @@ def _has(span: Span, looked: Sequence[str], sets: Sequence[Collection[str]]) -> 
     own = " ".join(
         (span.name, span.plugin or "", span.server or "", span.skill or "", span.words, span.code)
     ).lower()
-    effect = span.effect_id if span.kind in ("tool", "model") else None
-    return all(word in own or effect in of for word, of in zip(looked, sets, strict=True))
+    carried = {span.id, span.effect_id if span.kind in ("tool", "model") else None}
+    return all(
+        word in own or not carried.isdisjoint(of) for word, of in zip(looked, sets, strict=True)
+    )
 
 
 def _around(

@@ -128,7 +128,7 @@ def fact_brief(payload: Mapping[str, Any]) -> str:
     """What tells a fact of an environment from others of its kind, in a few words."""
     match payload:
         case {"host": str(host), "port": port, "outcome": outcome}:
-            more = payload.get("tries", 1)
+            more = int(payload.get("tries", 1))
             return f"{host or 'many hosts'}:{port} {outcome}" + (f", {more:,} tries" * (more > 1))
         case {"version": int(version), "reason": str(reason)} if reason:
             return f"version {version}, {reason}"
