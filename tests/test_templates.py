@@ -28,7 +28,7 @@ ACTING = re.compile(r"\shx-(get|post|put|patch|delete|sse:connect|boost|on)\b")
 FRAME = {"title", "crumbs", "main"}
 ADA = Person(id="ada", role="admin", via="key")
 LOADED_BEFORE = {"ui.html"}
-# with a demo, while a call runs, as the answer to a form, with a provider
+# with a demo, while a call runs, as the answer to a form, with a provider, of a long turn
 ONLY_SOMETIMES = {
     "demo/index.html",
     "sessions/_progress.html",
@@ -39,6 +39,7 @@ ONLY_SOMETIMES = {
     "approvals/results.html",
     "artifacts/_made.html",
     "environments/_faults.html",
+    "turns/_map.html",
 }
 
 

@@ -56,9 +56,7 @@ def drawn(trace: Trace, shown: Shown) -> Map | None:
     buckets = _maps.get(trace)
     if buckets is None:
         buckets = _maps[trace] = _buckets(trace, axis)
-    spans = [row.bar.span for row in shown.rows if row.bar.span.depth] or [trace.root]
-    begin = min(waterfall.place(axis, span.start) for span in spans)
-    last = max(waterfall.place(axis, trace.now if span.end is None else span.end) for span in spans)
+    begin, last = (waterfall.place(axis, moment) for moment in shown.time)
     return Map(
         buckets=buckets, leads=_leads(axis, shown, trace.turn.opened), begin=begin,
         width=round(max(last - begin, 4.0), 1),
