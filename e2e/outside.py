@@ -11,17 +11,21 @@ TRACE = "ab" * 16
 NAMES = ("invoke_agent clerk", "chat small", "execute_tool weather")
 
 
-def send(studio: Studio, *, trace: str = TRACE, more: int = 0) -> str:
-    """An agent with a model call and a failed tool call, and so many spans more; the trace's id."""
+def send(studio: Studio, *, trace: str = TRACE, more: int = 0, below: int = 0) -> str:
+    """An agent with a model call and a failed tool call, so many spans more beside them, and so
+    many below the model call; the trace's id."""
     now = time.time_ns() - 60_000_000_000
     agent = _span(trace, 1, "", NAMES[0], now, 9_000, **_said("invoke_agent", agent="clerk"))
     model = _span(trace, 2, agent["spanId"], NAMES[1], now, 4_000, **_said("chat"))
-    tool = _span(trace, 3, agent["spanId"], NAMES[2], now + 4_000_000_000, 4_500,
+    tool = _span(trace, 3, agent["spanId"], NAMES[2], now + 4_100_000_000, 4_400,
                  **_said("execute_tool", tool="weather"))  # fmt: skip
     tool["status"] = {"code": 2, "message": "The weather did not come."}
     rest = [
         _span(trace, 4 + n, agent["spanId"], f"step {n}", now + n * 1_000_000, 20)
         for n in range(more)
+    ] + [
+        _span(trace, 4 + more + n, model["spanId"], f"request {n}", now + n * 1_000_000, 20)
+        for n in range(below)
     ]
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
     scope = {"scope": {"name": "by hand"}, "spans": [agent, model, tool, *rest]}

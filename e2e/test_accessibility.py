@@ -201,10 +201,11 @@ def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
 
 
 def test_traces_from_outside(empty: Studio, sign_in: SignIn) -> None:
-    trace = outside.send(empty)
+    trace, long = outside.send(empty), outside.send(empty, trace="cd" * 16, more=300)
     page = sign_in(empty)
 
-    for path in (f"/traces/{trace}", f"/traces/{trace}?span={3:016x}", "/traces/outside"):
+    for path in (f"/traces/{trace}?q=weather", f"/traces/{trace}?span={3:016x}", f"/traces/{long}",
+                 "/traces/outside"):  # fmt: skip
         page.goto(empty.url + path)
         is_accessible(page)
 

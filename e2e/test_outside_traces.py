@@ -3,9 +3,11 @@
 from playwright.sync_api import expect
 
 from e2e import outside
-from e2e.acts import same_as_reloaded
+from e2e.acts import fits, same_as_reloaded
 from e2e.conftest import SignIn
 from e2e.studio import Studio
+
+ROWS = ".wf__row[data-row]"
 
 
 def test_a_trace_from_outside_is_found_and_a_span_opened(studio: Studio, sign_in: SignIn) -> None:
@@ -38,23 +40,52 @@ def test_it_is_read_by_keyboard(studio: Studio, sign_in: SignIn) -> None:
     expect(page.locator("#span-title")).to_have_text("chat small")
 
 
-def test_more_rows_come_when_asked_for(studio: Studio, sign_in: SignIn) -> None:
+def test_rows_come_as_one_scrolls_and_a_map_leads_to_them(studio: Studio, sign_in: SignIn) -> None:
     trace = outside.send(studio, trace="ef" * 16, more=300)
     page = sign_in(studio)
     page.goto(f"{studio.url}/traces/{trace}")
+    expect(page.locator(ROWS)).to_have_count(200)
 
-    expect(page.locator(".wf__row")).to_have_count(200)
-    page.get_by_role("link", name="103 spans more").click()
+    page.locator(ROWS).nth(199).scroll_into_view_if_needed()
+    expect(page.locator(ROWS)).to_have_count(303)
 
-    expect(page.locator(".wf__row")).to_have_count(303)
+    page.locator(".map__lead").nth(12).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#rows-earlier")).to_be_visible()
+    same_as_reloaded(page)
 
 
-def test_it_needs_no_scripts(studio: Studio, sign_in: SignIn) -> None:
+def test_it_is_searched_folded_and_zoomed_by_keyboard(studio: Studio, sign_in: SignIn) -> None:
+    trace = outside.send(studio, trace="ac" * 16, below=2)
+    page = sign_in(studio)
+    page.goto(f"{studio.url}/traces/{trace}?q=what+weather")
+    expect(page.locator("#hits")).to_contain_text("3 hits")
+
+    page.keyboard.press("n")
+    expect(page.locator("#hits")).to_contain_text("1 of 3 hits")
+    page.keyboard.press("n")
+    expect(page.locator("#span-title")).to_have_text("chat small")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(":focus")).to_contain_text("2 rows folded")
+    same_as_reloaded(page)
+
+    page.keyboard.press("z")
+    expect(page.get_by_role("link", name="Back to the whole trace")).to_be_visible()
+    expect(page.locator(ROWS)).to_have_count(2)
+    same_as_reloaded(page)
+
+
+def test_it_is_read_on_a_phone_without_scripts(studio: Studio, sign_in: SignIn) -> None:
     trace = outside.send(studio, trace="ba" * 16, more=300)
-    page = sign_in(studio, java_script_enabled=False)
+    page = sign_in(studio, java_script_enabled=False, viewport={"width": 390, "height": 844})
     page.goto(f"{studio.url}/traces/{trace}")
+    fits(page)
 
     page.get_by_role("link", name="chat small").click()
     expect(page.locator("#span-title")).to_have_text("chat small")
-    page.get_by_role("link", name="103 spans more").click()
-    expect(page.locator(".wf__row")).to_have_count(103)
+    fits(page)
+    page.locator("#rows-more a").click()
+    expect(page.locator(ROWS)).to_have_count(103)
+    page.get_by_label("Kind").select_option("tool")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator(ROWS)).to_have_count(1)

@@ -4,10 +4,10 @@ As in `reader`: the person first, one read transaction each, nothing is written.
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import cached_property
 
-from studio.core.projections import outside
+from studio.core.projections import outside, outside_words
 from studio.core.projections.outside import (
     AskedOutside,
     OutsideRow,
@@ -20,6 +20,7 @@ from studio.core.questions import Questions
 from studio.core.rules.access import Person
 
 SPANS_KEPT = 40_000
+SEARCHES_KEPT = 16
 
 
 class Arranged:
@@ -54,6 +55,10 @@ class OutsideQuestions(Questions):
     def _arranged(self) -> Arranged:
         return Arranged()
 
+    @cached_property
+    def _searched(self) -> OrderedDict[tuple[OutsideRow, tuple[str, ...]], list[frozenset[str]]]:
+        return OrderedDict()
+
     async def outside_traces(
         self, person: Person, asked: AskedOutside, *, limit: int = 50, cursor: str | None = None
     ) -> Page[OutsideRow]:
@@ -82,6 +87,24 @@ class OutsideQuestions(Questions):
         if found is None:
             found = await self._read(lambda conn: outside.one(conn, trace_id))
             self._arranged.put(found)
+        return found
+
+    async def outside_words(
+        self, person: Person, trace_id: str, words: Sequence[str]
+    ) -> list[frozenset[str]]:
+        """For each word the ids of the spans that have it in an attribute, an event or a link.
+
+        Searches that were made lately are kept, so that going from hit to hit reads nothing again.
+        """
+        looked = (await self.outside_head(person, trace_id), tuple(words))
+        found = self._searched.get(looked)
+        if found is None:
+            found = await self._read(
+                lambda conn: outside_words.found(conn, trace_id, words), *words
+            )
+            self._searched[looked] = found
+            while len(self._searched) > SEARCHES_KEPT:
+                self._searched.popitem(last=False)
         return found
 
     async def outside_span(self, person: Person, trace_id: str, span_id: str) -> OutsideSpan:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from studio.core.rules.spans import Trace
-from studio.web import waterfall
+from studio.web import rows, waterfall
 from studio.web.narrowed import ROWS
 from studio.web.rows import Shown
 from studio.web.waterfall import Stretch
@@ -56,9 +56,7 @@ def drawn(trace: Trace, shown: Shown) -> Map | None:
     buckets = _maps.get(trace)
     if buckets is None:
         buckets = _maps[trace] = _buckets(trace, axis)
-    spans = [row.bar.span for row in shown.rows if row.bar.span.depth] or [trace.root]
-    begin = min(waterfall.place(axis, span.start) for span in spans)
-    last = max(waterfall.place(axis, trace.now if span.end is None else span.end) for span in spans)
+    begin, last = (waterfall.place(axis, moment) for moment in shown.time)
     return Map(
         buckets=buckets, leads=_leads(axis, shown, trace.turn.opened), begin=begin,
         width=round(max(last - begin, 4.0), 1),
@@ -66,18 +64,24 @@ def drawn(trace: Trace, shown: Shown) -> Map | None:
 
 
 def _buckets(trace: Trace, axis: Sequence[Stretch]) -> tuple[Bucket, ...]:
-    """What ran in each part of the axis, as shares of the busiest."""
+    """What ran in each part of the axis, as shares of the busiest.
+
+    A span that only holds others stands for none; of one that is work, what lies below is part.
+    """
     wide = waterfall.WIDE / BUCKETS
     counts: list[dict[str, int]] = [{} for _ in range(BUCKETS)]
     wrong = set[int]()
-    for span in trace.spans[1:]:
-        if span.depth > 1:
+    until, ends = 1, rows.shape(trace).ends
+    for at, span in enumerate(trace.spans):
+        is_frame = span.kind in ("agent", "other") and ends[at] > at + 1
+        if at < until or is_frame:
             continue
+        until = ends[at]
         first = int(waterfall.place(axis, span.start) / wide)
         last = int(waterfall.place(axis, trace.now if span.end is None else span.end) / wide)
         look = waterfall.look(span)
-        for at in range(min(first, BUCKETS - 1), min(last, BUCKETS - 1) + 1):
-            counts[at][look] = counts[at].get(look, 0) + 1
+        for bucket in counts[min(first, BUCKETS - 1) : min(last, BUCKETS - 1) + 1]:
+            bucket[look] = bucket.get(look, 0) + 1
         if span.state in ("failed", "uncertain"):
             wrong.add(min(first, BUCKETS - 1))
     most = max((sum(one.values()) for one in counts), default=1) or 1
@@ -90,7 +94,7 @@ def _buckets(trace: Trace, axis: Sequence[Stretch]) -> tuple[Bucket, ...]:
 
 def _parts(counts: Mapping[str, int], most: int) -> tuple[tuple[str, float, float], ...]:
     y, found = 40.0, list[tuple[str, float, float]]()
-    for look in ("model", "tool", "environment", "person", "timer", "rest"):
+    for look in ("model", "tool", "environment", "person", "timer", "agent", "other", "rest"):
         if counts.get(look):
             height = max(36.0 * counts[look] / most, 1.5)
             y -= height

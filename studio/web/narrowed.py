@@ -1,5 +1,6 @@
 """What of a trace is shown, and which span is looked at: all of it stands in the URL."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -85,12 +86,12 @@ class Narrowed:
         return self.url(**changes)
 
 
-def narrowed(request: Request) -> Narrowed:
-    """What the URL says."""
+def narrowed(request: Request, kinds: Collection[str] = KINDS) -> Narrowed:
+    """What the URL says; `kinds` are those that can be asked for."""
     kind = asked(request, "kind")
     folds = [one for one in asked(request, "fold").split(",") if one][:MOST_FOLDS]
     return Narrowed(
-        kind=kind if kind in KINDS else "",
+        kind=kind if kind in kinds else "",
         plugin=asked(request, "plugin"),
         q=asked(request, "q")[:200],
         only=asked(request, "only") == "1",

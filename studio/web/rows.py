@@ -62,6 +62,7 @@ class Shown:
     zoom: Span | None = None
     hits: Hits | None = None
     starts: tuple[int, ...] = ()  # of every row, in ms: for the map
+    time: tuple[int, int] = (0, 0)  # of the window's rows, in ms
 
     @property
     def next(self) -> int | None:
@@ -141,7 +142,7 @@ def shown(
 ) -> Shown:  # fmt: skip
     """The window of rows that the URL asks for.
 
-    `payloads` are, for each word of the search, the effects whose payload has it.
+    `payloads` are, for each word of the search, the effects or the spans whose payload has it.
     """
     zoom = next((one for one in trace.spans if one.id == narrowed.zoom), None)
     places = _places(trace, narrowed, zoom)
@@ -150,14 +151,15 @@ def shown(
         places = hits
     start = _start(trace, places, narrowed)
     window = places[start : start + narrowed.rows]
-    axis = waterfall.axis(trace, _interval(trace, window, zoom, len(places)))
+    time = _time(trace, window)
+    axis = waterfall.axis(trace, _interval(trace, time, zoom, is_whole=len(window) == len(places)))
     numbers = {at: number for number, at in enumerate(hits, 1)}
     return Shown(
         rows=tuple(_row(trace, at, narrowed, axis, numbers) for at in window), axis=axis,
         ticks=waterfall.ticks(axis, (zoom or trace.root).start), start=start, found=len(places),
         total=len(trace.spans), zoom=zoom,
         hits=_around(trace, hits, narrowed, window) if narrowed.q else None,
-        starts=tuple(trace.spans[at].start for at in places),
+        starts=tuple(trace.spans[at].start for at in places), time=time,
     )  # fmt: skip
 
 
@@ -195,17 +197,22 @@ def _start(trace: Trace, places: Sequence[int], narrowed: Narrowed) -> int:
     return 0
 
 
+def _time(trace: Trace, window: Sequence[int]) -> tuple[int, int]:
+    """The time that a window's rows take, but those whose subtree goes on behind the window."""
+    ends, last = shape(trace).ends, window[-1] + 1 if window else 0
+    within = [at for at in window if trace.spans[at].depth and ends[at] <= last]
+    spans = [trace.spans[at] for at in within or window or [0]]
+    end = max(trace.now if span.end is None else span.end for span in spans)
+    return min(span.start for span in spans), end
+
+
 def _interval(
-    trace: Trace, window: Sequence[int], zoom: Span | None, found: int
+    trace: Trace, time: tuple[int, int], zoom: Span | None, *, is_whole: bool
 ) -> tuple[int, int] | None:
     """The time that the axis shows: of the span zoomed to, of a window's rows, or all of it."""
     if zoom is not None:
         return zoom.start, trace.now if zoom.end is None else zoom.end
-    spans = [trace.spans[at] for at in window if trace.spans[at].depth]
-    if len(window) == found or not spans:
-        return None
-    end = max(trace.now if span.end is None else span.end for span in spans)
-    return min(span.start for span in spans), end
+    return None if is_whole else time
 
 
 def _row(
@@ -253,8 +260,10 @@ def _has(span: Span, looked: Sequence[str], sets: Sequence[Collection[str]]) -> 
     own = " ".join(
         (span.name, span.plugin or "", span.server or "", span.skill or "", span.words, span.code)
     ).lower()
-    effect = span.effect_id if span.kind in ("tool", "model") else None
-    return all(word in own or effect in of for word, of in zip(looked, sets, strict=True))
+    carried = {span.id, span.effect_id if span.kind in ("tool", "model") else None}
+    return all(
+        word in own or not carried.isdisjoint(of) for word, of in zip(looked, sets, strict=True)
+    )
 
 
 def _around(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from studio.core.rules import trees
 from studio.core.rules.shares import PEOPLE
 from studio.core.rules.spans import Span, Trace
 
@@ -180,8 +181,8 @@ def ticks(stretches: Sequence[Stretch], opened: int) -> tuple[Tick, ...]:
     return tuple(sorted(kept, key=lambda one: one.at))
 
 
-def parts(trace: Trace) -> tuple[Part, ...]:
-    """Where the time went, as one stacked bar."""
+def parts(trace: Trace, rest: str = "overhead") -> tuple[Part, ...]:
+    """Where the time went, as one stacked bar; `rest` names what is nobody's."""
     shares, x, found = trace.shares, 0.0, []
     for name, words, lasted in (
         ("model", "model", shares.model),
@@ -189,7 +190,7 @@ def parts(trace: Trace) -> tuple[Part, ...]:
         ("environment", "environment", shares.environment),
         ("person", "people", shares.person),
         ("timer", "timers and retries", shares.timer),
-        ("rest", "overhead", shares.overhead),
+        ("rest", rest, shares.overhead),
     ):
         if lasted:
             w = round(WIDE * lasted / max(shares.total, 1), 1)
@@ -208,15 +209,19 @@ def look(span: Span) -> str:
 
 
 def _idle(trace: Trace) -> list[tuple[int, int]]:
-    """The stretches in which no model wrote, no tool was out and no environment was at work."""
+    """The stretches in which no model wrote, no tool was out and no environment was at work.
+
+    A span of another kind works where nothing lies below it; else it only holds what does.
+    """
     kept = _idles.get(trace)
     if kept is not None:
         return kept
     start, end = trace.root.start, trace.now if trace.root.end is None else trace.root.end
     work = (
         (span.start, trace.now if span.end is None else span.end)
-        for span in trace.spans
-        if span.kind in ("model", "tool", "environment", "other")
+        for at, (span, last) in enumerate(zip(trace.spans, trees.ends(trace.spans), strict=True))
+        if span.kind in ("model", "tool", "environment")
+        or (span.kind == "other" and last == at + 1)
     )
     found = _idles[trace] = gaps(start, end, work)
     return found

@@ -1,5 +1,7 @@
 """Traces from outside: a list, a read-only turn, one span in full."""
 
+from dataclasses import replace
+
 from tests.core.rules.outside.spans import TRACE, span_id
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
@@ -66,7 +68,8 @@ async def test_a_trace_is_a_tree_of_rows_and_says_whose_claim_it_is(
     text = page.one("main").text
     assert "Read-only" in text
     assert "was sent by application:exporter" in text
-    assert "3 by GenAI, 1 by no known convention" in text
+    assert "3 spans by GenAI, 1 span by no known convention" in text
+    assert "Scope: tests" in text
     assert "40 in, 9 out" in text
     assert page.one("main").all("form", method="post") == []
 
@@ -79,22 +82,81 @@ async def test_a_span_shows_what_it_says_in_full(studio: Studio, charlie: Visito
     lost = (await charlie.open(f"/traces/{TRACE}?span={span_id(4)}")).one("aside", id="span").text
 
     assert "What is the weather?" in model
-    assert "10 MB; SHA-256" in model
+    assert "gen_ai.input.messages had 10 MB and was cut; SHA-256 abab" in model
     assert "it did not come" in tool
     assert "Timeout" in tool
+    assert "exception after" in tool
     assert "3 values more were left out" in tool
     assert "never came; it stands under the root" in lost
 
 
-async def test_rows_are_found_by_words_kind_and_fault(studio: Studio, charlie: Visitor) -> None:
+def rows(page: html.Element) -> list[str]:
+    """The names of the rows of a trace."""
+    links = page.one(id="rows").all("a")
+    return [link.text for link in links if link.attrs.get("data-open") == ""]
+
+
+async def test_rows_are_narrowed_by_kind_fault_and_what_is_found(
+    studio: Studio, charlie: Visitor
+) -> None:
     await one_trace(studio)
 
-    for query, name in (("q=weath", "execute_tool weather"), ("kind=model", "chat small"),
-                        ("wrong=1", "execute_tool weather")):  # fmt: skip
-        page = await charlie.open(f"/traces/{TRACE}?{query}")
-        (row,) = page.all("li", data_row="")
-        assert row.one("a").text == name
-    assert "No span fits" in (await charlie.open(f"/traces/{TRACE}?q=zebra")).one("main").text
+    for query, names in (("kind=model", ["chat small"]), ("kind=other", ["lost"]),
+                         ("wrong=1", ["execute_tool weather"]),
+                         ("q=weather&only=1", ["chat small", "execute_tool weather"])):  # fmt: skip
+        assert rows(await charlie.open(f"/traces/{TRACE}?{query}")) == names, query
+    nothing = await charlie.open(f"/traces/{TRACE}?q=zebra&only=1")
+    assert "No span fits" in nothing.one("main").text
+    assert (
+        "agent model tool other"
+        in (await charlie.open(f"/traces/{TRACE}")).one("select", name="kind").text
+    )
+
+
+async def test_a_word_is_found_in_attributes_and_events_and_hits_lead_on(
+    studio: Studio, charlie: Visitor
+) -> None:
+    await one_trace(studio)
+
+    event = await charlie.open(f"/traces/{TRACE}?q=Exception.Type")
+    said = await charlie.open(f"/traces/{TRACE}?q=what+is")
+    looked = await charlie.open(said.role("link", "Next n")[0].attrs["href"])
+    shop = await charlie.open(f"/traces/{TRACE}?q=service.name")
+
+    assert [li.attrs["id"] for li in event.all("li", data_hit="")] == [f"row-{span_id(3)}"]
+    assert "1 hit" in said.one(id="hits").text
+    assert looked.one(id="span-title").text == "chat small"
+    assert "Nothing here has that." in shop.one(id="hits").text  # a resource is of every span
+
+
+async def test_what_went_in_is_searched(studio: Studio, charlie: Visitor) -> None:
+    await one_trace(studio)
+
+    page = await charlie.open(f"/traces/{TRACE}?span={span_id(2)}&find=weather")
+
+    side = page.one(id="span")
+    assert "1 place" in side.text
+    assert [mark.text for mark in side.all("mark")] == ["weather"]
+    assert side.all("a", download="") == []
+
+
+async def test_a_subtree_folds_and_a_span_is_zoomed_to(studio: Studio, charlie: Visitor) -> None:
+    await studio.runtime.take_spans(SENDER, iter([
+        sent(studio, 1, 0, 900, 5, name="root"), sent(studio, 2, 1, 800, 600, name="chain"),
+        sent(studio, 3, 2, 790, 700, name="inner"), sent(studio, 4, 1, 500, 5, name="last"),
+    ]))  # fmt: skip
+    page = await charlie.open(f"/traces/{TRACE}")
+
+    (fold,) = [a for a in page.all("a") if a.text == "Fold what is below chain"]
+    folded = await charlie.open(fold.attrs["href"])
+    looked = await charlie.open(f"/traces/{TRACE}?span={span_id(3)}")
+    (zoom,) = [a for a in looked.all("a") if "data-zoom" in a.attrs]
+    zoomed = await charlie.open(zoom.attrs["href"])
+
+    assert rows(folded) == ["root", "chain", "last"]
+    assert "1 row folded" in folded.one(id="rows").text
+    assert rows(zoomed) == ["root", "chain", "inner"]
+    assert "Back to the whole trace" in zoomed.one("main").text
 
 
 async def test_rows_come_in_windows(studio: Studio, charlie: Visitor) -> None:
@@ -106,9 +168,12 @@ async def test_rows_come_in_windows(studio: Studio, charlie: Visitor) -> None:
     rest = await charlie.get(more.attrs["hx-get"])
 
     assert len(page.all("li", data_row="")) == 200
-    assert more.text == "250 spans more"
-    assert rest.text.count("wf__row") == 200
+    assert more.text == "250 rows more"
+    assert rest.text.count("data-row ") == 200
     assert "<html" not in rest.text
+    assert len(page.one("nav", **{"aria-label": "The whole trace: parts of its time"}).all("a")) > 9
+    looked = await charlie.open(f"/traces/{TRACE}?span={span_id(300)}")
+    assert looked.one("li", id=f"row-{span_id(300)}").attrs["aria-current"] == "true"
 
 
 async def test_a_span_that_comes_later_is_seen_at_the_next_look(
@@ -123,6 +188,18 @@ async def test_a_span_that_comes_later_is_seen_at_the_next_look(
     assert "incomplete" in before.one("main").text
     assert "incomplete" not in after.one("main").text
     assert len(after.all("li", data_row="")) == 2
+
+
+async def test_a_span_that_never_ended_says_so(studio: Studio, charlie: Visitor) -> None:
+    await studio.runtime.take_spans(
+        SENDER,
+        iter([sent(studio, 1, 0, 90, 5), replace(sent(studio, 2, 1, 80, 5, name="open"), end=0)]),
+    )
+
+    page = await charlie.open(f"/traces/{TRACE}?span={span_id(2)}")
+
+    assert "never ended" in page.one("li", id=f"row-{span_id(2)}").text
+    assert "never ended" in page.one(id="span").text
 
 
 async def test_what_is_not_there_is_not_found(charlie: Visitor) -> None:

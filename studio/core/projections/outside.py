@@ -237,7 +237,7 @@ def _span(place: Place) -> Span:
     return Span(
         id=place.id, parent=place.parent, name=row.name, kind=place.kind, what=row.what,
         state=row.state, start=place.start, end=place.end, depth=place.depth,
-        origin="function" if place.kind == "tool" else "", server=row.server, code=row.code,
+        server=row.server, code=row.code,
         words=place.words, is_critical=place.is_critical, is_slowest=place.is_slowest,
         input_tokens=row.input_tokens, output_tokens=row.output_tokens,
         cached_tokens=row.cached_tokens, reasoning_tokens=row.reasoning_tokens, cost=row.cost,

@@ -1,7 +1,9 @@
 """Traces from outside: a list of them, and one as a read-only turn."""
 
 import json
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,20 +18,24 @@ from studio.core.reader import (
     Page,
     RefusalRow,
 )
+from studio.core.rules.outside.arranging import MADE
 from studio.core.rules.spans import Span
-from studio.web import waterfall
-from studio.web.format import plain
+from studio.web import minimap, payloads, rows, waterfall
+from studio.web.format import count, excerpt, plain, size
+from studio.web.narrowed import Narrowed, narrowed
+from studio.web.payloads import Payload
 from studio.web.render import Frame, block, frame, page
+from studio.web.span_views import Link, Looked, Moment, SpanView, TraceView
 from studio.web.visit import asked, person, reader
-from studio.web.waterfall import Bar, Part, Stretch
 
-INDEX, SHOW = "outside/index.html", "outside/show.html"
-ROWS = 200  # bars that are drawn at once
+INDEX, SHOW, SPANS = "outside/index.html", "outside/show.html", "turns/_spans.html"
 STATES = ("completed", "failed", "incomplete")
 KINDS = ("agent", "model", "tool", "other")
 DAY = 86_400_000
 DAYS = ("1", "7", "30")
-SHOWN = 50_000  # characters of one value on the page
+SHOWN = 2_000  # characters of one attribute on the page
+SCOPES = 5  # that are named above
+BOUND = "Attributes and events are looked through too, up to 64 MB of them."
 GIVEN = (
     "gen_ai.tool.call.arguments", "input.value", "gen_ai.input.messages", "gen_ai.prompt",
 )  # fmt: skip
@@ -76,74 +82,16 @@ class ListView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Narrowed:
-    """Which spans are shown, and which is looked at; all of it is in the URL."""
-
-    kind: str = ""
-    q: str = ""
-    wrong: bool = False
-    span: str = ""
-    start: int = 0
-
-    @property
-    def any(self) -> bool:
-        """Something is left out."""
-        return bool(self.kind or self.q or self.wrong)
-
-    def shows(self, span: Span) -> bool:
-        """Whether a span is among them."""
-        words = f"{span.name} {span.what} {span.server or ''} {span.words}".lower()
-        return (
-            (not self.kind or span.kind == self.kind)
-            and (not self.wrong or span.state == "failed")
-            and all(word in words for word in self.q.lower().split())
-        )
-
-    def url(self, **changes: str | int) -> str:
-        """The query with some of it changed; what is empty is left out."""
-        kept = {
-            "kind": self.kind, "q": self.q, "wrong": self.wrong and "1", "span": self.span,
-            "from": self.start or "",
-        }  # fmt: skip
-        query = {name: value for name, value in {**kept, **changes}.items() if value}
-        return f"?{urlencode(query)}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Looked:
-    """One span looked at; `full` is None for a root that was made here. `given` and `came` are
-    (attribute, text) of what went in and what came out."""
-
-    span: Span
-    lasted: int
-    offset: int
-    full: OutsideSpan | None = None
-    given: tuple[str, str] | None = None
-    came: tuple[str, str] | None = None
-    attributes: tuple[tuple[str, str], ...] = ()
-    resource: tuple[tuple[str, str], ...] = ()
-    events: tuple[tuple[str, int, tuple[tuple[str, str], ...]], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceView:
+class OutsideView(TraceView):
     """The page of one trace from outside."""
 
     frame: Frame
     it: OutsideTrace
-    narrowed: Narrowed
-    parts: tuple[Part, ...]
-    axis: tuple[Stretch, ...]
-    bars: tuple[Bar, ...]
-    found: int
-    looked: Looked | None = None
-    kinds: tuple[str, ...] = KINDS
 
     @property
-    def next(self) -> int | None:
-        """Where the next window of rows begins."""
-        behind = self.narrowed.start + len(self.bars)
-        return behind if behind < self.found else None
+    def scopes(self) -> list[tuple[str, int]]:
+        """Those that made most of its spans."""
+        return Counter(self.it.scopes).most_common(SCOPES)
 
 
 async def index(request: Request) -> Response:
@@ -166,53 +114,127 @@ async def index(request: Request) -> Response:
 async def show(request: Request) -> Response:
     """GET /traces/{trace_id}."""
     it = await reader(request).outside_trace(person(request), request.path_params["trace_id"])
-    narrowed = _narrowed(request)
-    spans = [span for span in it.trace.spans if narrowed.shows(span)]
-    window = spans[narrowed.start : narrowed.start + ROWS]
-    view = TraceView(
+    chosen, region = narrowed(request, KINDS), asked(request, "region")
+    looked = await _looked(request, it, chosen)
+    if region == "span":
+        view = SpanView(trace=it.trace, here=_here(it), narrowed=chosen, looked=looked,
+                        noun="trace", says_kinds=True)  # fmt: skip
+        return block(request, SPANS, "span", view)
+    whole = await _view(request, it, chosen, looked)
+    if region == "rows":
+        return block(request, SPANS, "rows", whole)
+    return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
+
+
+async def _view(
+    request: Request, it: OutsideTrace, chosen: Narrowed, looked: Looked | None
+) -> OutsideView:
+    words = rows.words(chosen.q)
+    asking, found = person(request), list[frozenset[str]]()
+    if words:
+        found = await reader(request).outside_words(asking, it.row.id, words)
+    shown = rows.shown(it.trace, chosen, found)
+    return OutsideView(
         frame=await frame(request, plain(it.row.agent or it.row.name), nav="traces"), it=it,
-        narrowed=narrowed, parts=waterfall.parts(it.trace), axis=waterfall.axis(it.trace),
-        bars=waterfall.bars(it.trace, window), found=len(spans),
-        looked=await _looked(request, it, narrowed.span),
+        trace=it.trace, here=_here(it), narrowed=chosen, looked=looked, shown=shown,
+        parts=waterfall.parts(it.trace, "everything else"), map=minimap.drawn(it.trace, shown),
+        noun="trace", says_kinds=True, kinds=KINDS, looks=KINDS, bound=BOUND,
     )  # fmt: skip
-    region = asked(request, "region")
-    if region in ("trace", "rows"):
-        return block(request, SHOW, region, view)
-    return page(request, SHOW, view)
 
 
-async def _looked(request: Request, it: OutsideTrace, span_id: str) -> Looked | None:
-    span = next((one for one in it.trace.spans if one.id == span_id), None)
+def _here(it: OutsideTrace) -> str:
+    return f"/traces/{it.row.id}"
+
+
+# One span --------------------------------------------------------------------------------------
+
+
+async def _looked(request: Request, it: OutsideTrace, chosen: Narrowed) -> Looked | None:
+    span = next((one for one in it.trace.spans if one.id == chosen.span), None)
     if span is None:
         return None
-    lasted, offset = span.lasted(it.trace.now), span.start - it.trace.turn.opened
-    if span.id == it.trace.root.id and span.what == "root":
-        return Looked(span=span, lasted=lasted, offset=offset)
+    found = Looked(
+        span=span, attributes={}, lasted=span.lasted(it.trace.now),
+        offset=span.start - it.trace.root.start,
+    )  # fmt: skip
+    if span.id == MADE:
+        return found
     full = await reader(request).outside_span(person(request), it.row.id, span.id)
-    said = full.attributes
-    return Looked(
-        span=span, lasted=lasted, offset=offset, full=full, given=_first(said, GIVEN),
-        came=_first(said, CAME),
-        attributes=_texts(said), resource=_texts(full.resource),
-        events=tuple(
-            (event["name"], int(event["time"]) // 1_000_000, _texts(event["attributes"]))
-            for event in full.events
-        ),
+    return replace(
+        found, attributes=_texts(full.attributes), resource=_texts(full.resource),
+        told=_told(span, full), missing=_missing(full), links=_links(full),
+        moments=_moments(full),
+        payloads=tuple(_payloads(full, chosen.find)),
     )  # fmt: skip
 
 
-def _first(said: dict[str, Any], names: tuple[str, ...]) -> tuple[str, str] | None:
-    name = next((name for name in names if name in said), None)
-    return None if name is None else (name, _text(said[name]))
+def _told(span: Span, full: OutsideSpan) -> tuple[tuple[str, str], ...]:
+    by = f"by {full.convention}" if full.convention else "no known convention names it"
+    found = [("Kind", f"{span.kind}, {by}")]
+    if span.kind in ("model", "tool") and span.what != span.name:
+        found.append((span.kind.capitalize(), plain(span.what)))
+    if span.server:
+        found.append(("Provider", plain(span.server)))
+    return (
+        *found,
+        ("Service", plain(full.service) or "unnamed"),
+        ("Scope", plain(full.scope) or "unnamed"),
+        ("Sent by", f"{full.sent_by}, claimed"),
+    )
 
 
-def _texts(values: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, _text(value)) for name, value in values.items())
+def _payloads(full: OutsideSpan, find: str) -> Iterator[Payload]:
+    """What went in and what came out, as far as it was kept."""
+    for title, names in (("What went in", GIVEN), ("What came out", CAME)):
+        name = next((name for name in names if name in full.attributes), None)
+        if name is not None:
+            text, cut = _text(full.attributes[name]), full.cut.get(name)
+            size = len(text.encode("utf-8", "surrogatepass"))
+            yield Payload(
+                title=title, media=name, size=int(cut["size"]) if cut else size,
+                hash=str(cut["sha256"]) if cut else "", text=text, is_cut=bool(cut), url="",
+                search=payloads.search(text, find) if find else None,
+            )  # fmt: skip
+
+
+def _missing(full: OutsideSpan) -> tuple[str, ...]:
+    """What of the span is not here, in sentences."""
+    found = [
+        f"{plain(name)} had {size(int(one['size']))} and was cut; SHA-256 {one['sha256']}."
+        for name, one in full.cut.items()
+    ]
+    if full.dropped:
+        found.append(f"{count(full.dropped, 'value')} more were left out, here or by the sender.")
+    return tuple(found)
+
+
+def _links(full: OutsideSpan) -> tuple[Link, ...]:
+    """The spans that this one names beside its parent; they may not have come."""
+    return tuple(
+        Link(
+            words=f"Linked span {one['span_id']}",
+            url=f"/traces/{one['trace_id']}?span={one['span_id']}",
+        )
+        for one in full.links
+    )
+
+
+def _moments(full: OutsideSpan) -> tuple[Moment, ...]:
+    return tuple(
+        Moment(
+            words=plain(one["name"]), offset=max((int(one["time"]) - full.began) // 1_000_000, 0),
+            attributes=_texts(one["attributes"]),
+        )
+        for one in full.events
+    )  # fmt: skip
+
+
+def _texts(values: Mapping[str, Any]) -> Mapping[str, str]:
+    return {plain(name): excerpt(_text(value), SHOWN) for name, value in values.items()}
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text[:SHOWN]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _filters(request: Request) -> Filters:
@@ -220,14 +242,3 @@ def _filters(request: Request) -> Filters:
     given["state"] = given["state"] if given["state"] in STATES else ""
     given["days"] = given["days"] if given["days"] in DAYS else ""
     return Filters(**given)
-
-
-def _narrowed(request: Request) -> Narrowed:
-    kind, start = asked(request, "kind"), asked(request, "from")
-    return Narrowed(
-        kind=kind if kind in KINDS else "",
-        q=asked(request, "q")[:200],
-        wrong=asked(request, "wrong") == "1",
-        span=asked(request, "span"),
-        start=int(start) if start.isascii() and start.isdigit() and len(start) < 7 else 0,
-    )

@@ -1,6 +1,6 @@
 """A turn's trace: where its time, money and waiting went."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,78 +9,12 @@ from studio.core.reader import CallRow, EventRow, SessionView, TurnDisk
 from studio.core.rules import conventions
 from studio.core.rules.spans import Span, Trace
 from studio.web import minimap, payloads, rows, waterfall
-from studio.web.minimap import Map
-from studio.web.narrowed import KINDS, MOST_ROWS, Narrowed, narrowed
-from studio.web.payloads import Payload
+from studio.web.narrowed import Narrowed, narrowed
 from studio.web.render import Frame, block, frame, page
-from studio.web.rows import Shape, Shown
+from studio.web.span_views import Link, Looked, Moment, SpanView, TraceView
 from studio.web.visit import asked, person, reader
-from studio.web.waterfall import Part
 
 SHOW, SPANS = "turns/show.html", "turns/_spans.html"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Link:
-    """Where a span leads to."""
-
-    words: str
-    url: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moment:
-    """Something that happened within a span, so many ms after its start."""
-
-    words: str
-    offset: int
-    who: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Looked:
-    """One span looked at: its attributes, what happened in it, what it carries, facts behind it.
-
-    Nothing of it is of sessions alone, so that a span which another system sent is looked at alike;
-    `call` and `facts` are only of ours. `events_url` with a seq behind it leads to a fact.
-    """
-
-    span: Span
-    attributes: dict[str, object]
-    lasted: int
-    offset: int
-    moments: tuple[Moment, ...] = ()
-    payloads: tuple[Payload, ...] = ()
-    links: tuple[Link, ...] = ()
-    call: CallRow | None = None
-    facts: tuple[EventRow, ...] = ()
-    events_url: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpanView:
-    """What one span looked at is drawn from. `here` is the page's address without its query."""
-
-    trace: Trace
-    here: str
-    narrowed: Narrowed
-    looked: Looked | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceView(SpanView):
-    """What the rows of a trace, its map and a span looked at are drawn from."""
-
-    shown: Shown
-    parts: tuple[Part, ...]
-    map: Map | None
-    kinds: tuple[str, ...] = field(default=KINDS)
-    most: int = MOST_ROWS
-
-    @property
-    def shape(self) -> Shape:
-        """What of the trace is the same for whoever looks."""
-        return rows.shape(self.trace)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from studio.core.outside_questions import Arranged
-from studio.core.projections import outside
+from studio.core.projections import outside, outside_words
 from studio.core.projections.outside import AskedOutside
 from studio.core.reader import Reader
 from studio.core.rules.access import Person
@@ -95,6 +95,38 @@ async def test_all_spans_come_in_full_in_windows(
         [5],
     ]
     assert (await reader.outside_span(charlie, TRACE, span_id(3))).attributes == {"n": 3}
+
+
+async def test_words_are_found_in_what_spans_say_but_not_in_their_resource(
+    story: Story, reader: Reader, charlie: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside_words, "WINDOW", 2)
+    long = {"input.value": "hay " * 2_000 + 'the \u00dcber "Needle"'}
+    resource = {"service.name": "shop"}
+    spans = [claim(1), *(claim(n, 1, attributes=long, resource=resource) for n in (2, 3, 5))]
+    event = {"name": "retry", "time": "1", "attributes": {}}
+    await keep(story, [*spans, claim(4, 1, events=[event], resource=resource)])
+
+    found = await reader.outside_words(charlie, TRACE, ["\u00fcber", '"needle"', "retry", "shop"])
+    monkeypatch.setattr(outside_words, "MOST_CHARACTERS", 10_000)
+    some = await reader.outside_words(charlie, TRACE, ["hay"])
+
+    many = frozenset(map(span_id, (2, 3, 5)))
+    assert found == [many, many, {span_id(4)}, frozenset()]
+    assert some == [{span_id(2), span_id(3)}]
+
+
+async def test_a_search_is_kept_until_its_trace_grows(
+    story: Story, reader: Reader, charlie: Person
+) -> None:
+    await keep(story, [claim(1, attributes={"a": "needle"})])
+    first = await reader.outside_words(charlie, TRACE, ["needle"])
+
+    again = await reader.outside_words(charlie, TRACE, ["needle"])
+    await keep(story, [claim(2, 1, attributes={"a": "needle"})], at=AT + 1)
+
+    assert again is first
+    assert await reader.outside_words(charlie, TRACE, ["needle"]) == [{span_id(1), span_id(2)}]
 
 
 async def test_what_is_not_there_is_not_found(reader: Reader, charlie: Person) -> None:
