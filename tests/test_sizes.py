@@ -15,7 +15,6 @@ TEMPLATE, STYLE, SCRIPT = 150, 250, 300
 
 Allowed = dict[str, tuple[int, str]]  # place: (how many lines it may have, why)
 MODULES: Allowed = {
-    "studio/core/rules/events.py": (1_300, "every fact there is, one after the other"),
     "studio/core/reader.py": (650, "every question on one page, a few lines each"),
     "studio/core/store/tables.py": (1_000, "the whole schema on one page"),
     "studio/core/rules/session.py": (650, "what a session is and the one fold of its facts"),

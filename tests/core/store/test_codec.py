@@ -1,6 +1,8 @@
 """Facts and folded sessions survive the way to JSON and back."""
 
+import inspect
 from dataclasses import fields
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -58,6 +60,12 @@ def test_a_session_comes_back_from_its_checkpoint(seed: int) -> None:
         session = apply(session, fact)
 
         assert codec.from_checkpoint(codec.checkpoint(session)) == session
+
+
+def test_a_checkpoint_is_of_every_file_that_has_facts_in_it() -> None:
+    kinds = [e.Fact, e.Event, Session, *e.EVENTS.values()]
+
+    assert {Path(inspect.getfile(kind)) for kind in kinds} < set(codec.fold_sources())
 
 
 @settings(max_examples=150, deadline=None)
