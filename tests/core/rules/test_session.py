@@ -251,7 +251,7 @@ def test_last_turn_is_kept_however_long() -> None:
 def test_weight_counts_calls_and_their_results() -> None:
     small = f.came(f.sent(), f.ok("y" * 10_000))
     later = f.after(small, messages.stop(small, by=f.OWNER, reason=""))
-    heavy = replace(f.the_turn(later), message=contents.of_text("x" * session.WINDOW_BYTES))
+    heavy = replace(f.the_turn(later), weight=session.WINDOW_BYTES - 5_000)
     later = replace(later, past=(heavy,))
 
     after = f.after(later, [_message(2)])
