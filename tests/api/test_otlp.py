@@ -191,6 +191,33 @@ async def test_what_only_says_that_it_is_gzip_is_refused(studio: Studio, content
     assert "gzip" in status_words(answer)
 
 
+@pytest.mark.parametrize("place", ["time", "attribute", "resource"])
+async def test_a_number_beyond_all_bounds_costs_its_span_alone(studio: Studio, place: str) -> None:
+    now = studio.core.clock.now() * 1_000_000
+
+    def span(number: int, *, huge: bool) -> str:
+        start = "1e999" if huge and place == "time" else str(now)
+        count = "1e999" if huge and place == "attribute" else "7"
+        return (
+            f'{{"traceId": "{TRACE}", "spanId": "{number:016x}", "name": "s{number}", '
+            f'"startTimeUnixNano": {start}, "attributes": '
+            f'[{{"key": "n", "value": {{"intValue": {count}}}}}]}}'
+        )
+
+    about = '{"attributes": [{"key": "n", "value": {"intValue": 1e999}}]}'
+    resource = about if place == "resource" else "{}"
+    body = (
+        f'{{"resourceSpans": [{{"resource": {resource}, "scopeSpans": [{{"spans": '
+        f'[{span(1, huge=True)}]}}]}}, {{"scopeSpans": [{{"spans": [{span(2, huge=False)}]}}]}}]}}'
+    )
+
+    count, words = refused(await send(studio, body.encode(), JSON))
+
+    assert count == 1
+    assert "it cannot be decoded" in words
+    assert (await only(studio))["spans"] == 1
+
+
 def block(number: int, data: bytes) -> bytes:
     """A field of protobuf that holds these bytes."""
     size, left = bytearray(), len(data)

@@ -27,7 +27,10 @@ from studio.core.rules.outside.cutting import (
 )
 
 Group = tuple[Any, Any, list[tuple[int, bool]]]  # resource, scope, where its spans are
-BROKEN = (TypeError, ValueError, AttributeError, LookupError, RecursionError)
+BROKEN = (
+    TypeError, ValueError, AttributeError, LookupError, RecursionError,
+    OverflowError,  # 1e999 is a number of JSON, and no whole one
+)  # fmt: skip
 BLANK = re.compile(r"[ \t\n\r]*")
 MANY = 20  # times as many parts as are read: not even walked
 MARK = re.compile(r'["{}\[\],]')
