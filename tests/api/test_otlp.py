@@ -183,6 +183,25 @@ async def test_a_gzip_bomb_is_refused_while_it_grows(studio: Studio) -> None:
     assert "over 33,554,432 bytes" in status_words(answer)
 
 
+async def test_gzip_of_several_members_is_one_body(studio: Studio) -> None:
+    data = request_of(studio, 3).SerializeToString()
+    content = b"".join(gzip.compress(data[at : at + 50], mtime=0) for at in range(0, len(data), 50))
+
+    answer = await send(studio, content, headers={"Content-Encoding": "gzip"})
+
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert (await only(studio))["spans"] == 3
+
+
+async def test_gzip_of_very_many_members_is_refused(studio: Studio) -> None:
+    content = gzip.compress(b"", mtime=0) * 100_000  # to unpack them all takes ever longer
+
+    answer = await send(studio, content, headers={"Content-Encoding": "gzip"})
+
+    assert answer.status_code == 400
+    assert "more than 1,000 members" in status_words(answer)
+
+
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"x" * 500, mtime=0)[:-9]])
 async def test_what_only_says_that_it_is_gzip_is_refused(studio: Studio, content: bytes) -> None:
     answer = await send(studio, content, headers={"Content-Encoding": "gzip"})
