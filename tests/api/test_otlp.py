@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import time
 import zlib
 from typing import Any
 
@@ -289,6 +290,19 @@ async def test_json_that_would_fill_the_memory_is_refused_by_name(studio: Studio
 
     assert count == 1
     assert "it cannot be decoded" in words
+
+
+async def test_broken_spans_behind_much_text_cost_themselves_alone(studio: Studio) -> None:
+    broken, before = ",".join(['{"a" 1}'] * 300), "y" * 30_000_000
+    spans = f'[{{"scopeSpans": [{{"spans": [{broken}]}}]}}]'
+    body = f'{{"x": "{before}", "resourceSpans": {spans}}}'
+    began = time.process_time()
+
+    count, words = refused(await send(studio, body.encode(), JSON))
+
+    assert count == 300
+    assert "it cannot be decoded" in words
+    assert time.process_time() - began < 3  # each looked at all of the text before it
 
 
 async def test_a_body_that_is_too_large_is_refused(studio: Studio) -> None:

@@ -26,7 +26,8 @@ from studio.core.rules.outside.cutting import (
     Cutter,
 )
 
-Group = tuple[Any, Any, list[tuple[int, bool]]]  # resource, scope, where its spans are
+Place = tuple[int, int, bool]  # where a span begins and ends, and whether it may be made
+Group = tuple[Any, Any, list[Place]]  # resource, scope, where its spans are
 BROKEN = (
     TypeError, ValueError, AttributeError, LookupError, RecursionError,
     OverflowError,  # 1e999 is a number of JSON, and no whole one
@@ -68,17 +69,17 @@ def groups(text: str) -> list[Group]:
     def resource_spans(at: int) -> int:
         counted()
         resource: list[Any] = [None]
-        inside: list[tuple[list[Any], list[tuple[int, bool]]]] = []
+        inside: list[tuple[list[Any], list[Place]]] = []
 
         def scope_spans(at: int) -> int:
             counted()
             scope: list[Any] = [None]
-            places: list[tuple[int, bool]] = []
+            places: list[Place] = []
 
             def span(at: int) -> int:
                 counted()
                 end, fits = _skip(text, at)
-                places.append((at, fits))
+                places.append((at, end, fits))
                 return end
 
             inside.append((scope, places))
@@ -110,11 +111,12 @@ def spans(text: str, group: Group, most: int) -> Iterator[Claim | Refusal]:
     service = plain(str(about.get("service.name", "")), 200)
     scope = _dict(scope)
     name = plain(f"{_text(scope, 'name')} {_text(scope, 'version')}".strip(), 200)
-    for number, (at, fits) in enumerate(places[:most], 1):
+    for number, (at, end, fits) in enumerate(places[:most], 1):
         try:
             if not fits:
                 raise ValueError("it has too many parts")
-            value, _end = DECODER.raw_decode(text, at)
+            # of its own text alone, as an error counts the lines before it
+            value = DECODER.decode(text[at:end])
             claim = _claim(value, about, service, name)
         except BROKEN:
             yield Refusal("unreadable", f"span {number} of “{name or service}”")
