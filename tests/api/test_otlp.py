@@ -292,6 +292,26 @@ async def test_json_that_would_fill_the_memory_is_refused_by_name(studio: Studio
     assert "it cannot be decoded" in words
 
 
+@pytest.mark.parametrize("kind", [PROTOBUF, JSON])
+async def test_a_large_resource_is_not_kept_with_every_span(studio: Studio, kind: str) -> None:
+    if kind == JSON:
+        now = studio.core.clock.now() * 1_000_000
+        pairs = [{"key": "args", "value": {"stringValue": "x" * 60_000}}]
+        span = {"traceId": TRACE, "spanId": f"{1:016x}", "name": "s", "startTimeUnixNano": now}
+        inside = {"resource": {"attributes": pairs}, "scopeSpans": [{"spans": [span]}]}
+        data = json.dumps({"resourceSpans": [inside]}).encode()
+    else:
+        request = request_of(studio, 1)
+        about = request.resource_spans[0].resource
+        about.attributes.add(key="args").value.string_value = "x" * 60_000
+        data = request.SerializeToString()
+
+    assert refused(await send(studio, data, kind)) == (0, "")
+
+    found = await studio.core.parts.reader.outside_span(CHARLIE, TRACE, f"{1:016x}")
+    assert "args" not in found.resource
+
+
 async def test_broken_spans_behind_much_text_cost_themselves_alone(studio: Studio) -> None:
     broken, before = ",".join(['{"a" 1}'] * 300), "y" * 30_000_000
     spans = f'[{{"scopeSpans": [{{"spans": [{broken}]}}]}}]'

@@ -24,6 +24,7 @@ from studio.core.rules.outside.cutting import (
     LEVELS,
     LINKS,
     Cutter,
+    Resources,
 )
 
 Place = tuple[int, int, bool]  # where a span begins and ends, and whether it may be made
@@ -100,16 +101,19 @@ def groups(text: str) -> list[Group]:
     return found
 
 
-def spans(text: str, group: Group, most: int) -> Iterator[Claim | Refusal]:
-    """The spans of a group, at most `most` of them."""
+def spans(
+    text: str, group: Group, most: int, resources: Resources
+) -> Iterator[Claim | Refusal]:  # fmt: skip
+    """The spans of a group, at most `most` of them; `resources` are those of its request."""
     resource, scope, places = group
     try:
-        about = _attributes(_dict(resource).get("attributes"), Cutter())
+        about, service = resources.of(
+            resource, lambda: _attributes(_dict(resource).get("attributes"), Cutter())
+        )
     except BROKEN:
         yield Refusal("unreadable", OF_BROKEN, min(len(places), most))
         return
-    service = plain(str(about.get("service.name", "")), 200)
-    scope = _dict(scope)
+    service, scope = plain(service, 200), _dict(scope)
     name = plain(f"{_text(scope, 'name')} {_text(scope, 'version')}".strip(), 200)
     for number, (at, end, fits) in enumerate(places[:most], 1):
         try:
