@@ -8,7 +8,10 @@ from studio.cli.command import Command, argument
 from studio.cli.context import Context
 
 ENDINGS = {"markdown": "md", "jsonl": "jsonl", "otlp": "otlp.jsonl"}
-WHOLE = (b'"complete":true', b"The end of this export, which is complete:")
+WHOLE = (  # how the last line of a whole one begins
+    b'{"line":"end","complete":true,', b'{"resourceSpans":[],"studioExport":{"complete":true,',
+    b"The end of this export, which is complete:",
+)  # fmt: skip
 TAIL = 4_096
 
 
@@ -28,7 +31,7 @@ class Tail:
     def is_whole(self) -> bool:
         """The last line says so."""
         last = self.end.rstrip(b"\n").rpartition(b"\n")[2]
-        return any(words in last for words in WHOLE)
+        return last.startswith(WHOLE)
 
 
 def session(context: Context) -> int:

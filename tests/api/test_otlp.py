@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import time
 import zlib
 from typing import Any
 
@@ -183,12 +184,58 @@ async def test_a_gzip_bomb_is_refused_while_it_grows(studio: Studio) -> None:
     assert "over 33,554,432 bytes" in status_words(answer)
 
 
+async def test_gzip_of_several_members_is_one_body(studio: Studio) -> None:
+    data = request_of(studio, 3).SerializeToString()
+    content = b"".join(gzip.compress(data[at : at + 50], mtime=0) for at in range(0, len(data), 50))
+
+    answer = await send(studio, content, headers={"Content-Encoding": "gzip"})
+
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert (await only(studio))["spans"] == 3
+
+
+async def test_gzip_of_very_many_members_is_refused(studio: Studio) -> None:
+    content = gzip.compress(b"", mtime=0) * 100_000  # to unpack them all takes ever longer
+
+    answer = await send(studio, content, headers={"Content-Encoding": "gzip"})
+
+    assert answer.status_code == 400
+    assert "more than 1,000 members" in status_words(answer)
+
+
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"x" * 500, mtime=0)[:-9]])
 async def test_what_only_says_that_it_is_gzip_is_refused(studio: Studio, content: bytes) -> None:
     answer = await send(studio, content, headers={"Content-Encoding": "gzip"})
 
     assert answer.status_code == 400
     assert "gzip" in status_words(answer)
+
+
+@pytest.mark.parametrize("place", ["time", "attribute", "resource"])
+async def test_a_number_beyond_all_bounds_costs_its_span_alone(studio: Studio, place: str) -> None:
+    now = studio.core.clock.now() * 1_000_000
+
+    def span(number: int, *, huge: bool) -> str:
+        start = "1e999" if huge and place == "time" else str(now)
+        count = "1e999" if huge and place == "attribute" else "7"
+        return (
+            f'{{"traceId": "{TRACE}", "spanId": "{number:016x}", "name": "s{number}", '
+            f'"startTimeUnixNano": {start}, "attributes": '
+            f'[{{"key": "n", "value": {{"intValue": {count}}}}}]}}'
+        )
+
+    about = '{"attributes": [{"key": "n", "value": {"intValue": 1e999}}]}'
+    resource = about if place == "resource" else "{}"
+    body = (
+        f'{{"resourceSpans": [{{"resource": {resource}, "scopeSpans": [{{"spans": '
+        f'[{span(1, huge=True)}]}}]}}, {{"scopeSpans": [{{"spans": [{span(2, huge=False)}]}}]}}]}}'
+    )
+
+    count, words = refused(await send(studio, body.encode(), JSON))
+
+    assert count == 1
+    assert "it cannot be decoded" in words
+    assert (await only(studio))["spans"] == 1
 
 
 def block(number: int, data: bytes) -> bytes:
@@ -243,6 +290,39 @@ async def test_json_that_would_fill_the_memory_is_refused_by_name(studio: Studio
 
     assert count == 1
     assert "it cannot be decoded" in words
+
+
+@pytest.mark.parametrize("kind", [PROTOBUF, JSON])
+async def test_a_large_resource_is_not_kept_with_every_span(studio: Studio, kind: str) -> None:
+    if kind == JSON:
+        now = studio.core.clock.now() * 1_000_000
+        pairs = [{"key": "args", "value": {"stringValue": "x" * 60_000}}]
+        span = {"traceId": TRACE, "spanId": f"{1:016x}", "name": "s", "startTimeUnixNano": now}
+        inside = {"resource": {"attributes": pairs}, "scopeSpans": [{"spans": [span]}]}
+        data = json.dumps({"resourceSpans": [inside]}).encode()
+    else:
+        request = request_of(studio, 1)
+        about = request.resource_spans[0].resource
+        about.attributes.add(key="args").value.string_value = "x" * 60_000
+        data = request.SerializeToString()
+
+    assert refused(await send(studio, data, kind)) == (0, "")
+
+    found = await studio.core.parts.reader.outside_span(CHARLIE, TRACE, f"{1:016x}")
+    assert "args" not in found.resource
+
+
+async def test_broken_spans_behind_much_text_cost_themselves_alone(studio: Studio) -> None:
+    broken, before = ",".join(['{"a" 1}'] * 300), "y" * 30_000_000
+    spans = f'[{{"scopeSpans": [{{"spans": [{broken}]}}]}}]'
+    body = f'{{"x": "{before}", "resourceSpans": {spans}}}'
+    began = time.process_time()
+
+    count, words = refused(await send(studio, body.encode(), JSON))
+
+    assert count == 300
+    assert "it cannot be decoded" in words
+    assert time.process_time() - began < 3  # each looked at all of the text before it
 
 
 async def test_a_body_that_is_too_large_is_refused(studio: Studio) -> None:

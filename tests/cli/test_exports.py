@@ -52,6 +52,8 @@ def test_what_is_not_there_leaves_no_file(studio: Live, tmp_path: Path):
         (b'{"line":"end","complete":true,"facts":3}\n', True),
         (b'{"line":"end","complete":false,"error":{}}\n', False),
         (b'{"line":"fact","x":"complete"}\n', False),
+        (b'{"line":"fact","payload":{"arguments":{"complete":true}}}\n', False),
+        (b'{"resourceSpans":[],"studioExport":{"complete":true,"turns":1}}\n', True),
         (b"The end of this export, which is complete: 1 session.\n", True),
         (b"**This export is not complete.**\n", False),
         (b"", False),

@@ -73,6 +73,22 @@ async def test_one_artifact_has_twenty_open_links_at_most(core: Core) -> None:
     assert refused.value.code == "link.many"
 
 
+async def test_links_to_what_is_private_say_nothing_to_others(core: Core) -> None:
+    session_id = await core.start("say hi", person=ALICE, private=True)
+    done = await core.runtime.save_artifact(
+        ALICE, session_id, name="a.txt", media="", chunks=chunks(b"one")
+    )
+    for _ in range(20):
+        await core.runtime.make_link(ALICE, done.artifact_id)
+
+    with pytest.raises(NotFound) as made:
+        await core.runtime.make_link(BOB, done.artifact_id)
+    with pytest.raises(NotFound) as revoked:
+        await core.runtime.revoke_link(BOB, done.artifact_id, "lnk_1")
+
+    assert (made.value.code, revoked.value.code) == ("artifact.not_found",) * 2
+
+
 @pytest.mark.parametrize(
     "token", ["", ".", "lnk_\0.x", "lnk_é.x", "x" * 5_000, "lnk_1", "\ud800.x"]
 )

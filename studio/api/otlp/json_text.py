@@ -24,10 +24,15 @@ from studio.core.rules.outside.cutting import (
     LEVELS,
     LINKS,
     Cutter,
+    Resources,
 )
 
-Group = tuple[Any, Any, list[tuple[int, bool]]]  # resource, scope, where its spans are
-BROKEN = (TypeError, ValueError, AttributeError, LookupError, RecursionError)
+Place = tuple[int, int, bool]  # where a span begins and ends, and whether it may be made
+Group = tuple[Any, Any, list[Place]]  # resource, scope, where its spans are
+BROKEN = (
+    TypeError, ValueError, AttributeError, LookupError, RecursionError,
+    OverflowError,  # 1e999 is a number of JSON, and no whole one
+)  # fmt: skip
 BLANK = re.compile(r"[ \t\n\r]*")
 MANY = 20  # times as many parts as are read: not even walked
 MARK = re.compile(r'["{}\[\],]')
@@ -65,17 +70,17 @@ def groups(text: str) -> list[Group]:
     def resource_spans(at: int) -> int:
         counted()
         resource: list[Any] = [None]
-        inside: list[tuple[list[Any], list[tuple[int, bool]]]] = []
+        inside: list[tuple[list[Any], list[Place]]] = []
 
         def scope_spans(at: int) -> int:
             counted()
             scope: list[Any] = [None]
-            places: list[tuple[int, bool]] = []
+            places: list[Place] = []
 
             def span(at: int) -> int:
                 counted()
                 end, fits = _skip(text, at)
-                places.append((at, fits))
+                places.append((at, end, fits))
                 return end
 
             inside.append((scope, places))
@@ -96,22 +101,26 @@ def groups(text: str) -> list[Group]:
     return found
 
 
-def spans(text: str, group: Group, most: int) -> Iterator[Claim | Refusal]:
-    """The spans of a group, at most `most` of them."""
+def spans(
+    text: str, group: Group, most: int, resources: Resources
+) -> Iterator[Claim | Refusal]:  # fmt: skip
+    """The spans of a group, at most `most` of them; `resources` are those of its request."""
     resource, scope, places = group
     try:
-        about = _attributes(_dict(resource).get("attributes"), Cutter())
+        about, service = resources.of(
+            resource, lambda: _attributes(_dict(resource).get("attributes"), Cutter())
+        )
     except BROKEN:
         yield Refusal("unreadable", OF_BROKEN, min(len(places), most))
         return
-    service = plain(str(about.get("service.name", "")), 200)
-    scope = _dict(scope)
+    service, scope = plain(service, 200), _dict(scope)
     name = plain(f"{_text(scope, 'name')} {_text(scope, 'version')}".strip(), 200)
-    for number, (at, fits) in enumerate(places[:most], 1):
+    for number, (at, end, fits) in enumerate(places[:most], 1):
         try:
             if not fits:
                 raise ValueError("it has too many parts")
-            value, _end = DECODER.raw_decode(text, at)
+            # of its own text alone, as an error counts the lines before it
+            value = DECODER.decode(text[at:end])
             claim = _claim(value, about, service, name)
         except BROKEN:
             yield Refusal("unreadable", f"span {number} of “{name or service}”")

@@ -20,6 +20,7 @@ from studio.core.rules.outside.cutting import (
     LEVELS,
     LINKS,
     Cutter,
+    Resources,
 )
 
 Piece = tuple[int, int]  # where it begins and ends in the body
@@ -57,12 +58,15 @@ def _counted(parts: int) -> int:
     return parts + 1
 
 
-def spans(data: bytes, group: Group, most: int) -> Iterator[Claim | Refusal]:
-    """The spans of a group, at most `most` of them."""
+def spans(
+    data: bytes, group: Group, most: int, resources: Resources
+) -> Iterator[Claim | Refusal]:  # fmt: skip
+    """The spans of a group, at most `most` of them; `resources` are those of its request."""
     kinds = _kinds()
     resource, scope, pieces = group
     try:
-        about, service = _resource(kinds, data, resource)
+        about, service = resources.of(resource, lambda: _resource(kinds, data, resource))
+        service = plain(service, 200)
         name = _scope(kinds, data, scope)
     except kinds.broken:
         yield Refusal("unreadable", OF_BROKEN, min(len(pieces), most))
@@ -116,12 +120,11 @@ class _Kinds:
 _kinds = functools.cache(_Kinds)
 
 
-def _resource(kinds: _Kinds, data: bytes, pieces: list[Piece]) -> tuple[dict[str, Any], str]:
+def _resource(kinds: _Kinds, data: bytes, pieces: list[Piece]) -> dict[str, Any]:
     found = kinds.resource()
     for start, end in pieces:
         found.MergeFromString(_bounded(kinds, data, "resource", start, end))
-    said = _attributes(found.attributes, Cutter())
-    return said, plain(str(said.get("service.name", "")), 200)
+    return _attributes(found.attributes, Cutter())
 
 
 def _scope(kinds: _Kinds, data: bytes, pieces: list[Piece]) -> str:

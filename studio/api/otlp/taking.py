@@ -19,6 +19,7 @@ from studio.api.otlp import answering, json_text, protobuf, unpacking
 from studio.core.rules import access
 from studio.core.rules.outside import claims
 from studio.core.rules.outside.claims import Claim, Refusal
+from studio.core.rules.outside.cutting import Resources
 
 BODY_SECONDS = 60.0
 ENCODINGS = ("", "identity", "gzip")
@@ -72,13 +73,15 @@ async def _body(request: Request, most: int) -> bytes:
 
 def _spans(data: bytes, kind: str, most: int) -> Spans:
     """The spans of a body whose frame is sound. They are decoded as they are asked for."""
+    known = Resources()
     if kind == answering.PROTOBUF:
         return _first(
-            protobuf.groups(data), lambda group, left: protobuf.spans(data, group, left), most
-        )
+            protobuf.groups(data),
+            lambda group, left: protobuf.spans(data, group, left, known), most,
+        )  # fmt: skip
     text = json_text.text_of(data)
     return _first(
-        json_text.groups(text), lambda group, left: json_text.spans(text, group, left), most
+        json_text.groups(text), lambda group, left: json_text.spans(text, group, left, known), most
     )
 
 
@@ -87,7 +90,7 @@ def _first(groups: list[Any], spans: Callable[[Any, int], Spans], most: int) -> 
     left, beyond = most, 0
     for group in groups:
         count = len(group[2])
-        if left:
+        if left and count:
             yield from spans(group, left)
         beyond += max(count - left, 0)
         left = max(left - count, 0)

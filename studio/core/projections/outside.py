@@ -22,7 +22,8 @@ from studio.core.store import outside, tables
 
 STATES = ("completed", "failed", "incomplete")
 MOST_SPANS = 50_000
-EXPORTED = 200  # spans read at once for an export
+EXPORTED = 200  # spans read at once for an export, and about how many bytes of them
+EXPORTED_BYTES = 8 * 1024 * 1024
 NAMES = 100  # services, and agents, that a list offers
 MS = 1_000_000  # ns
 
@@ -186,9 +187,15 @@ def span(conn: sa.Connection, trace_id: str, span_id: str) -> OutsideSpan:
 
 
 def window(conn: sa.Connection, trace_id: str, after: str) -> list[OutsideSpan]:
-    """Some spans in full, by id, behind `after`; for an export."""
+    """Some spans in full, by id, behind `after`; none when there are no more. For an export."""
     query = _full().where(s.trace_id == trace_id, s.span_id > after)
-    return [_whole(row) for row in conn.execute(query.order_by(s.span_id).limit(EXPORTED))]
+    found, size = list[OutsideSpan](), 0
+    for row in conn.execute(query.order_by(s.span_id).limit(EXPORTED)):
+        size += outside.size(bytes(row.data))
+        if found and size > EXPORTED_BYTES:
+            break
+        found.append(_whole(row))
+    return found
 
 
 _ROW = [one.name for one in fields(OutsideRow) if one.name != "cost_known"]

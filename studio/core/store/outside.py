@@ -126,6 +126,15 @@ def unpack(data: bytes) -> dict[str, Any]:
     return found
 
 
+def size(data: bytes) -> int:
+    """The bytes that `unpack` makes a text of."""
+    if data[:4] != ZSTD:
+        return len(data)
+    import zstandard
+
+    return zstandard.frame_content_size(data)
+
+
 def keep(
     conn: sa.Connection, spans: Sequence[Ready], *, at: int, sent_by: str, limits: Limits
 ) -> Kept:

@@ -56,6 +56,7 @@ class LinkVerbs(Verbs):
 
         def look(conn: sa.Connection, session: Session) -> None:
             nonlocal number
+            _see(person, session)
             found = artifacts.find(conn, session.id, artifact_id, version)
             if found is None:
                 raise _no_artifact()
@@ -68,7 +69,6 @@ class LinkVerbs(Verbs):
                 )
 
         def rule(session: Session) -> list[e.Event]:
-            _see(person, session)
             return [
                 e.ArtifactLinkMade(
                     link_id=link_id, artifact_id=artifact_id, version=number, expires=expires,
@@ -90,13 +90,13 @@ class LinkVerbs(Verbs):
 
         def look(conn: sa.Connection, session: Session) -> None:
             nonlocal is_open
+            _see(person, session)
             found = links.get(conn, link_id)
             if found is None or found.artifact_id != artifact_id:
                 raise NotFound("There is no such link.", code="link.not_found")
             is_open = found.revoked is None and found.expires > self.clock.now()
 
         def rule(session: Session) -> list[e.Event]:
-            _see(person, session)
             if not is_open:
                 return []
             return [e.ArtifactLinkRevoked(link_id=link_id, artifact_id=artifact_id, by=person.id)]

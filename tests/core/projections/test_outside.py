@@ -166,3 +166,20 @@ async def test_large_traces_are_kept_arranged_until_they_grow_or_others_come(
 
     assert arranged.get(one.row) is None
     assert arranged.get(other.row) is other
+
+
+async def test_a_window_of_an_export_is_bounded_by_what_its_spans_say(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "EXPORTED_BYTES", 10_000)
+    long = {"input.value": "x" * 4_000}  # a few bytes once they are packed
+    await keep(story, [claim(n, attributes=long) for n in range(1, 8)])
+
+    after, sizes = "", list[int]()
+    while found := await story.db.read(
+        lambda conn, after=after: outside.window(conn, TRACE, after)  # type: ignore[misc]
+    ):
+        sizes.append(len(found))
+        after = found[-1].id
+
+    assert sizes == [2, 2, 2, 1]

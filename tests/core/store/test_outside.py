@@ -86,6 +86,15 @@ async def test_a_trace_is_kept_up_to_its_bound_and_the_rest_is_named(store: Stor
     assert await row(store, "spans") == (3,)
 
 
+async def test_no_trace_counts_more_tokens_than_a_store_can_hold(store: Store) -> None:
+    told = {**CHAT, "gen_ai.usage.input_tokens": 2**53 - 1}
+
+    kept = await keep(store, *(ready(n, attributes=told) for n in range(1, 1_026)))
+
+    assert kept.new == 1_025
+    assert await row(store, "models", "input_tokens") == (1_025, 0)
+
+
 async def test_many_traces_at_once_are_told_apart(store: Store) -> None:
     spans = [ready(n % 3 + 1, trace_id=f"{n // 3 + 1:032x}") for n in range(360)]
 

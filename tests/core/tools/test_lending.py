@@ -11,7 +11,7 @@ from studio.core.rules.environments.environment import Environment
 from studio.core.tools import lending
 from studio.core.tools.catalog import LiveCatalog
 from studio.core.tools.plugins import Plugins
-from studio.core.tools.tool import Kit, Lent, Offered
+from studio.core.tools.tool import Kit, Lent, Offered, ToolError
 from studio.core.work.environments import secrets
 from tests.standins.mcp_plain import PlainHttp, plain_http
 
@@ -113,6 +113,21 @@ async def test_a_new_value_ends_the_connection_with_the_old_one(
     await call(after, min(tools(before)))
     assert sent(server) == {f"Bearer {OTHER}"}
     assert await catalog.offered(given, Lending(server.url, OTHER)) is after
+
+
+async def test_a_connection_that_was_let_go_is_never_begun_again(
+    server: PlainHttp, catalog: LiveCatalog
+) -> None:
+    given = manifest(server)
+    before = await catalog.offered(given, Lending(server.url, TOKEN))
+    await catalog.offered(given, Lending(server.url, OTHER))
+    sent(server)
+
+    with pytest.raises(ToolError) as refused:
+        await call(before, min(tools(before)))
+
+    assert (refused.value.code, refused.value.settled) == ("tool.unreachable", True)
+    assert f"Bearer {TOKEN}" not in sent(server)
 
 
 async def test_connections_of_environments_are_few(

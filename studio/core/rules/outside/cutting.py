@@ -4,10 +4,13 @@ A span's values share one budget, so that no number of attributes can make one s
 """
 
 import hashlib
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 TEXT_CHARACTERS = 64 * 1024  # of one text
 SPAN_CHARACTERS = 512 * 1024  # of all texts of one span
+RESOURCE_CHARACTERS = 16 * 1024  # of a resource as JSON, as it is kept with each of its spans
 POOR_CHARACTERS = 256  # of a text once the budget is spent
 KEY_CHARACTERS = 200
 ATTRIBUTES, EVENTS, LINKS = 256, 256, 128
@@ -56,3 +59,34 @@ class Cutter:
     def drop(self, count: int = 1) -> None:
         """Count what is left out whole: attributes, events, links, items beyond the bounds."""
         self.dropped += count
+
+
+class Resources:
+    """What is kept of resources, each made once: it stands before every scope and goes along with
+    every span, so that a large one would count many times."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._made: tuple[dict[str, Any], str] | Exception = {}, ""
+
+    def of(self, resource: object, make: Callable[[], Mapping[str, Any]]) -> tuple[Any, str]:
+        """Of this very resource the attributes that fit, in their order, and the service's name."""
+        if self._of is not resource:
+            self._of = resource
+            try:
+                said = make()
+                self._made = _fitting(said), str(said.get("service.name", ""))
+            except Exception as error:  # noqa: BLE001 - the same again for its next scope
+                self._made = error
+        if isinstance(self._made, Exception):
+            raise self._made.with_traceback(None)
+        return self._made
+
+
+def _fitting(said: Mapping[str, Any]) -> dict[str, Any]:
+    found, left = dict[str, Any](), RESOURCE_CHARACTERS
+    for key, value in said.items():
+        size = len(key) + len(json.dumps(value, ensure_ascii=False))
+        if size <= left:
+            found[key], left = value, left - size
+    return found

@@ -41,7 +41,7 @@ REASONED = (
 )  # fmt: skip
 COSTS = ("llm.cost.total", "gen_ai.usage.cost", "operation.cost", "studio.cost.usd")
 COST_PARTS = ("llm.cost.prompt", "llm.cost.completion")
-MOST = 2**53
+MOST = 2**40  # tokens; the sum over a trace of any size is a number that a store can hold
 
 
 @dataclass(slots=True)

@@ -130,6 +130,8 @@ class Connection:
         self.used = time.monotonic()
         if (client := self._client()) is not None:
             return client
+        if self._retired:  # what it carries may be another's by now, and nobody would end it
+            raise Down(f"{self.server.name} is connected to anew with the next call.")
         if self._ready is None or self._ready.done():
             await self._pause()
             self._start()

@@ -64,7 +64,7 @@ def test_only_model_calls_carry_tokens_so_that_sums_are_true() -> None:
     assert recognised(claim(attributes=said)).input_tokens is None
 
 
-@pytest.mark.parametrize("value", [-1, True, "7", 2**60, float("nan"), None])
+@pytest.mark.parametrize("value", [-1, True, "7", 2**60, 2**53 - 1, float("nan"), None])
 def test_what_is_no_count_is_unknown(value: Any) -> None:
     said = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": value}
 
