@@ -122,6 +122,7 @@ def test_a_hundred_turns_far_apart_all_keep_a_width() -> None:
     assert min(row.bits[0].w for row in rows) > 4
     assert axis[-1].x + axis[-1].w == pytest.approx(1000)
 
+
 async def test_a_title_shows_what_is_hidden_in_it(studio: Studio, alice: Visitor) -> None:
     session_id = await studio.story.session("\u202egnp.exe")
     await ended(studio, session_id)
@@ -145,3 +146,10 @@ async def test_a_turn_says_its_session_where_that_has_another_name(
     rows = (await alice.open("/traces")).one("tbody").all("tr")
 
     assert [row.one("small").text for row in rows] == ["turn 1", "turn 1 of Plans"]
+
+
+async def test_only_a_page_that_moves_says_that_it_is_live(alice: Visitor) -> None:
+    still, moving = await alice.open("/views"), await alice.open("/traces")
+
+    assert still.one(id="live").attrs["data-word"] == "connected"
+    assert "data-word" not in moving.one(id="live").attrs
