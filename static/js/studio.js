@@ -186,7 +186,7 @@
     if (!light || light.dataset.state === state) return;
     if (state === "lost") say("Connection lost. What you see may be out of date.");
     light.dataset.state = state;
-    put(light, WORDS[state]);
+    put(light, state === "live" && light.dataset.word || WORDS[state]);
   };
   const catching = () => { if (one("#live")?.dataset.state !== "lost") pill("catching"); };
 

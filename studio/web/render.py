@@ -19,6 +19,8 @@ from studio.web import format as formats
 from studio.web import static, words
 from studio.web.markdown import markdown
 
+COUNTS = "/live/pending"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
@@ -35,6 +37,11 @@ class Frame:
     has_demo: bool = False
     version: str = __version__
 
+    @property
+    def moves(self) -> bool:
+        """The page itself is kept true, and not only what stands around it."""
+        return self.live_url not in (None, COUNTS)
+
 
 async def frame(request: Request, title: str, *, nav: str = "", live: str | None = None) -> Frame:
     """The frame for this request. `live` is the page's one stream, else that of the counts."""
@@ -50,7 +57,7 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
         pending=pending.total,
         person_name=person.id,
         person_role=person.role,
-        live_url=live or "/live/pending",
+        live_url=live or COUNTS,
         banner=await reader.trouble(),
         has_demo=request.app.state.demo is not None,
     )

@@ -56,7 +56,10 @@ async def test_a_stretch_stands_in_the_address_and_leads_to_its_neighbours(
     assert "evil.example" in (await alice.open(earlier.attrs["href"])).text
     assert "evil.example" in junk.text
     assert page.one("input", name="from").attrs["value"] == since[:16]
-    assert turned.one("input", name="to").attrs["value"] == since[:16]
+    assert (
+        turned.one("input", name="to").attrs["value"]
+        == timeline.written(now + HOUR + timeline.MINUTE)[:16]
+    )
 
 
 async def test_private_turns_are_not_there_for_a_stranger(
@@ -110,3 +113,13 @@ async def test_nothing_happening_ends_the_stretch_where_the_last_thing_was(
     assert found.until == found.made + 1
     assert not found.is_moving
     assert [one.type for one in found.milestones] == ["environment.made"]
+
+
+async def test_the_moments_in_the_form_hold_what_is_shown(studio: Studio, alice: Visitor) -> None:
+    url = f"/environments/{await lived(studio)}?tab=timeline"
+    page = await alice.open(url)
+
+    since, until = (page.one("input", name=name).attrs["value"] for name in ("from", "to"))
+    again = await alice.open(f"{url}&from={since}&to={until}")
+
+    assert again.one("tbody").text == page.one("tbody").text

@@ -121,3 +121,35 @@ def test_a_hundred_turns_far_apart_all_keep_a_width() -> None:
     assert sum(one.is_folded for one in axis) == overviews.WINDOW - 1
     assert min(row.bits[0].w for row in rows) > 4
     assert axis[-1].x + axis[-1].w == pytest.approx(1000)
+
+
+async def test_a_title_shows_what_is_hidden_in_it(studio: Studio, alice: Visitor) -> None:
+    session_id = await studio.story.session("\u202egnp.exe")
+    await ended(studio, session_id)
+
+    for path in ("", "/trace", "/turns/1"):
+        page = await alice.open(f"/sessions/{session_id}{path}")
+        assert "\u202e" not in page.text
+        assert "\\u202egnp.exe" in page.text
+    listed = await alice.open("/sessions")
+    assert "\\u202egnp.exe" in listed.one("tbody").text
+
+
+async def test_a_turn_says_its_session_where_that_has_another_name(
+    studio: Studio, alice: Visitor
+) -> None:
+    named = await studio.story.session("Plans")
+    await ended(studio, named)
+    unnamed = await studio.story.session("Look <again>")
+    await ended(studio, unnamed)
+
+    rows = (await alice.open("/traces")).one("tbody").all("tr")
+
+    assert [row.one("small").text for row in rows] == ["turn 1", "turn 1 of Plans"]
+
+
+async def test_only_a_page_that_moves_says_that_it_is_live(alice: Visitor) -> None:
+    still, moving = await alice.open("/views"), await alice.open("/traces")
+
+    assert still.one(id="live").attrs["data-word"] == "connected"
+    assert "data-word" not in moving.one(id="live").attrs

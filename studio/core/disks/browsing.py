@@ -186,6 +186,6 @@ def row_of(reader: Reader, version: Version, path: str) -> Row:
     for name in path.strip("/").split("/") if path.strip("/") else ():
         found = reader.rows(row.ref).get(name) if row.kind == tree.FOLDER else None
         if found is None:
-            raise NotFound(f"The version has no {shown(path)}.", code="disk.no_entry")
+            raise NotFound(f"The version has nothing at {shown(path)}.", code="disk.no_entry")
         row = found
     return row

@@ -132,8 +132,7 @@ def _bars(found: list[Usual]) -> tuple[UsualBar, ...]:
 def _filters(request: Request) -> Filters:
     given = {one.name: asked(request, one.name)[:100] for one in fields(Filters)}
     given["status"] = given["status"] if given["status"] in STATUSES else ""
-    given["days"] = given["days"] if given["days"] in DAYS else ""
-    for name in ("seconds", "under", "cost"):
+    for name in ("seconds", "under", "cost", "days"):
         given[name] = given[name] if number(given[name]) is not None else ""
     for name in ("since", "until"):
         given[name] = given[name] if day(given[name]) is not None else ""

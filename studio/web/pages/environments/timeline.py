@@ -12,7 +12,7 @@ from studio.web import environment_axis
 from studio.web.environment_axis import Drawing
 from studio.web.visit import asked, person, reader
 
-HOUR = 3_600_000
+MINUTE, HOUR = 60_000, 3_600_000
 SPANS = {"hour": HOUR, "day": 24 * HOUR, "week": 7 * 24 * HOUR, "all": 2**50}
 
 
@@ -59,8 +59,9 @@ class Timeline:
 
     @property
     def fields(self) -> tuple[str, str]:
-        """What stands in the fields of the two moments, UTC."""
-        return written(self.found.since)[:16], written(self.found.until)[:16]
+        """What stands in the fields of the two moments, UTC: whole minutes around the stretch."""
+        until = -(-self.found.until // MINUTE) * MINUTE
+        return written(self.found.since)[:16], written(until)[:16]
 
 
 async def read(request: Request, it: EnvironmentView) -> Timeline:
