@@ -1,11 +1,12 @@
 """Turns of a wanted size: what traces are made of.
 
-Their facts are such as a worker records, put into the journal at once with the rows that follow
-from them: nobody waits for 60,000 commits.
+Their facts are such as a worker records, put into the journal some hundred a commit with the rows
+that follow from them. One commit of all 60,000 outgrows SQLite's cache and takes minutes.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from studio.core.store import codec, raw, rows
 from studio.core.store.db import Db
 
 BEGAN = 1_790_000_000_000
-TOGETHER = 400  # facts whose rows are made at once
+TOGETHER = 1_000  # facts of one commit
 CALLS = 4  # of a step
 MCP = e.Origin(kind="mcp", server="ledger", plugin="release-kit", plugin_version="1.2.0")
 HTTP = e.Origin(kind="http")
@@ -55,39 +56,44 @@ async def turn(db: Db, agent: str, spans: int, *, size: int = 400) -> tuple[str,
     ]  # fmt: skip
     told = sorted([*begun, *_steps(turn_id, spans - 1, size)], key=lambda one: one[0])
     told.append((told[-1][0] + 40, e.TurnCompleted(turn_id=turn_id)))
-    await db.record(lambda conn: _record(conn, session_id, told))
+    session, seq = Session(id=session_id), 0
+    for some in _steps_together(told):
+        session = await db.record(partial(_record, before=session, seq=seq, told=some))
+        seq += len(some)
     return session_id, turn_id
 
 
-def _record(conn: Any, session_id: str, told: list[Timed]) -> None:
+def _record(conn: Any, *, before: Session, seq: int, told: list[Timed]) -> Session:
+    """Some facts after the `seq`th, in one commit; the session that they lead to."""
     last = raw.one(conn, "SELECT last FROM positions", ())
-    position, session = int(last[0]) if last else 0, Session(id=session_id)
+    first = (int(last[0]) if last else 0) + 1
     facts = [
         e.Fact(
-            session_id=session_id, seq=seq, position=position + seq, id=f"fct_{position + seq}",
-            time=at, actor="runtime", evidence=event.EVIDENCE, event=event,
+            session_id=before.id, seq=seq + 1 + place, position=first + place,
+            id=f"fct_{first + place}", time=at, actor="runtime", evidence=event.EVIDENCE,
+            event=event,
         )
-        for seq, (at, event) in enumerate(told, 1)
+        for place, (at, event) in enumerate(told)
     ]  # fmt: skip
     raw.put_many(conn, INSERT, [_row(fact) for fact in facts])
-    for some in _steps_together(facts):
-        before = session
-        for fact in some:
-            session = apply(session, fact)
-        rows.derive(conn, before, session, some)
-        if session.turn is not None:  # calls of steps that are over: nothing looks at them again
-            session = replace(session, turn=replace(session.turn, calls={}))
-    raw.put(conn, "UPDATE positions SET last = ?", (position + len(facts),))
-
-
-def _steps_together(facts: list[e.Fact]) -> Iterator[list[e.Fact]]:
-    """The facts in groups of whole steps."""
-    group = list[e.Fact]()
+    session = before
     for fact in facts:
-        if len(group) >= TOGETHER and isinstance(fact.event, e.ModelRequested):
+        session = apply(session, fact)
+    rows.derive(conn, before, session, facts)
+    raw.put(conn, "UPDATE positions SET last = ?", (facts[-1].position,))
+    if session.turn is not None:  # calls of steps that are over: nothing looks at them again
+        session = replace(session, turn=replace(session.turn, calls={}))
+    return session
+
+
+def _steps_together(told: list[Timed]) -> Iterator[list[Timed]]:
+    """What is told, in groups of whole steps."""
+    group = list[Timed]()
+    for one in told:
+        if len(group) >= TOGETHER and isinstance(one[1], e.ModelRequested):
             yield group
             group = []
-        group.append(fact)
+        group.append(one)
     yield group
 
 

@@ -37,6 +37,12 @@ def model_effect(turn_id: str, step: int, attempt: int) -> str:
     return f"eff_{core(turn_id)}s{step:03d}m{attempt:02d}"
 
 
+def model_effects(turn_id: str, step: int) -> tuple[str, str]:
+    """Between these two lie the ids of all attempts of a step, and no other effect's."""
+    head = f"eff_{core(turn_id)}s{step:03d}"
+    return f"{head}m", f"{head}n"
+
+
 def summary_effect(turn_id: str, number: int) -> str:
     """The id of the n-th summary that was asked for in a turn."""
     return f"eff_{core(turn_id)}k{number:04d}"

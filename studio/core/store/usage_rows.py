@@ -12,6 +12,7 @@ the plugin: the shares of all calls add up to the reply.
 from collections.abc import Sequence
 
 from studio.core.rules import events as e
+from studio.core.rules import ids
 from studio.core.rules.events import Fact
 from studio.core.rules.session import Session
 from studio.core.store.changes import Changes
@@ -74,7 +75,7 @@ SHARE = _PLUGIN.format(
     values=f"ended_at / {DAY}, 1, "
     "CASE WHEN input_tokens IS NULL OR output_tokens IS NULL THEN 1 ELSE 0 END, "
     f"CASE WHEN cost IS NULL THEN 1 ELSE 0 END, {_SHARES} FROM effects",
-    where="turn_id = ? AND step = ? AND kind = 'model' AND state = 'succeeded' AND asked > 0",
+    where="id > ? AND id < ? AND state = 'succeeded' AND asked > 0",
     added=_added("usage_plugins", ("calls", "untold", "unpriced", *_TOKENS, "nano")),
 )
 COUNT = {
@@ -100,7 +101,8 @@ def follow(changes: Changes, after: Session, facts: Sequence[Fact]) -> None:
                 changes.update(ADD_TO_SESSION, (after.id, begun, *whose, f.effect_id))
             case e.CallProposed() as f if f.origin.plugin is not None:
                 places = (f.index,) * 2 * (len(_TOKENS) + 1)
-                changes.update(SHARE, (f.origin.plugin, *whose, *places, f.turn_id, f.step))
+                attempts = ids.model_effects(f.turn_id, f.step)
+                changes.update(SHARE, (f.origin.plugin, *whose, *places, *attempts))
             case e.CallFailed() as f:
                 changes.update(COUNT["failed"], (*whose, f.effect_id))
             case e.CallDenied() as f:
