@@ -25,6 +25,7 @@ MOST_SPANS = 50_000
 EXPORTED = 200  # spans read at once for an export, and about how many bytes of them
 EXPORTED_BYTES = 8 * 1024 * 1024
 NAMES = 100  # services, and agents, that a list offers
+LOOKED = 20_000  # newest traces that those are looked for in
 MS = 1_000_000  # ns
 
 o, s, p = tables.outside_traces.c, tables.outside_spans.c, tables.outside_payloads.c
@@ -133,10 +134,12 @@ def page(
 
 
 def names(conn: sa.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Services and agents that there are, by name."""
+    """Services and agents of the newest traces, by name."""
+    newest = sa.select(o.service, o.agent).where(o.changed > 0)
+    of = newest.order_by(o.taken.desc(), o.id.desc()).limit(LOOKED).subquery().c
     found = []
-    for column in (o.service, o.agent):
-        query = sa.select(column).where(column != "", o.changed > 0).distinct().order_by(column)
+    for column in (of.service, of.agent):
+        query = sa.select(column).where(column != "").distinct().order_by(column)
         found.append(tuple(conn.execute(query.limit(NAMES)).scalars()))
     return found[0], found[1]
 

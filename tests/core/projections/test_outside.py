@@ -168,6 +168,18 @@ async def test_large_traces_are_kept_arranged_until_they_grow_or_others_come(
     assert arranged.get(other.row) is other
 
 
+async def test_names_are_those_of_the_newest_traces(
+    story: Story, reader: Reader, charlie: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "LOOKED", 2)  # however many there are, a page looks at so many
+    for number, service in enumerate(("old", "shop", "desk")):
+        await keep(
+            story, [claim(1, trace_id=f"{number + 1:032x}", service=service)], at=AT + number
+        )
+
+    assert (await reader.outside_names(charlie))[0] == ("desk", "shop")
+
+
 async def test_a_window_of_an_export_is_bounded_by_what_its_spans_say(
     story: Story, monkeypatch: pytest.MonkeyPatch
 ) -> None:
