@@ -137,17 +137,18 @@ async def test_what_is_not_a_whole_link_leads_nowhere(
     assert answer.text.startswith("This link leads nowhere")
 
 
-async def test_who_guesses_has_to_wait_and_others_do_not(
+async def test_who_guesses_has_to_wait_and_a_right_link_is_answered_all_the_same(
     studio: Studio, bob: Visitor, guest: Visitor
 ) -> None:
     path = await made(bob, await saved(studio))
     for _ in range(20):
         assert (await guest.get("/links/lnk_1.x")).status_code == 404
 
-    answer = await guest.get(path)
+    answer = await guest.get("/links/lnk_1.x")
 
     assert answer.status_code == 429
     assert int(answer.headers["retry-after"]) <= 60
+    assert (await guest.get(path)).status_code == 200
 
 
 def test_a_pace_forgets_in_time_and_knows_addresses_apart() -> None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from studio.core.store import outside, tables
 
 MOST_CHARACTERS = 64 * 1024 * 1024  # that are looked through, of all spans together
-WINDOW = 500  # spans that are read at once
+WINDOW = 20  # spans, which may be large, that are read at once
 
 p = tables.outside_payloads.c
 

@@ -26,12 +26,10 @@ TRIES, SECONDS = 20, 60  # wrong links of one address
 
 
 async def follow(request: Request) -> Response:
-    """GET /links/{token}: 404 or 410 when it leads nowhere, 429 after many wrong ones."""
-    pace: Pace = request.app.state.link_pace
-    address = request.client.host if request.client is not None else ""
-    if wait := pace.wait(address):
-        words = "Too many links that lead nowhere came from your address. Wait, then try again.\n"
-        return PlainTextResponse(words, 429, {**STRICT, "Retry-After": str(wait)})
+    """GET /links/{token}: 404 or 410 when it leads nowhere, 429 after many wrong ones.
+
+    A right one is always answered: many people may stand behind one address.
+    """
     try:
         linked = await runtime(request).follow_link(
             request.path_params["token"], is_used=request.method == "GET"
@@ -44,9 +42,20 @@ async def follow(request: Request) -> Response:
             pieces = reader(request).file(linked, 0, linked.size)
             kind = linked.media if linked.media in SAFE else trees.OCTETS
     except StudioError as refusal:
-        pace.note(address)
+        if wait := _paced(request):
+            words = "Too many links that lead nowhere came from your address. Wait a while.\n"
+            return PlainTextResponse(words, 429, {**STRICT, "Retry-After": str(wait)})
         return PlainTextResponse(f"{refusal.message}\n", errors.status(refusal), STRICT)
     told = {**STRICT, "Content-Disposition": ranges.disposition(name)}
     if size is not None:
         told["Content-Length"] = str(size)
     return StreamingResponse(pieces, media_type=kind, headers=told)
+
+
+def _paced(request: Request) -> int:
+    """Note a wrong link; how many seconds its sender has to wait, 0 for none."""
+    pace: Pace = request.app.state.link_pace
+    address = request.client.host if request.client is not None else ""
+    wait = pace.wait(address)
+    pace.note(address)
+    return wait
