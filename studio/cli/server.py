@@ -1,8 +1,10 @@
 """The studio itself: serve, work, up, migrate, doctor, login, version."""
 
 import logging
+import shutil
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from studio import __version__
@@ -99,9 +101,15 @@ def _run(context: Context, *, web: bool, work: bool, demo: bool) -> None:
         else:
             context.terminal.say(f"Operator Studio is at {url}")
             context.terminal.say(f"Sign in (once, within two minutes): {link}")
-            context.terminal.say("Another link: studio login. Stop: Ctrl-C.")
+            context.terminal.say(f"Another link: {called()} login. Stop: Ctrl-C.")
 
     app.serve(settings, web=web, work=work, demo=demo, ready=ready)
+
+
+def called() -> str:
+    """How a person calls this command again: by its path where `studio` alone is not found."""
+    name = Path(sys.argv[0])
+    return str(name) if name.name == "studio" and not shutil.which("studio") else "studio"
 
 
 def _tell_sqlite(context: Context, what: str) -> None:

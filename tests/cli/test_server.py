@@ -13,12 +13,22 @@ import pytest
 from studio import __version__
 from studio.cli.command import parser_of
 from studio.cli.commands import COMMANDS
+from studio.cli.server import called
 from tests.live import Live, live, run
 
 
 def test_the_version_is_printed():
     assert run("version").stdout == f"studio {__version__}\n"
     assert json.loads(run("version", "--json").stdout) == {"version": __version__}
+
+
+def test_what_is_printed_to_be_typed_is_found_where_it_was_called(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.argv", [".venv/bin/studio", "up"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert called() == ".venv/bin/studio"
+
+    (tmp_path / "studio").touch(mode=0o755)
+    assert called() == "studio"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: f"{one.group} {one.name}".strip())

@@ -142,3 +142,16 @@ async def test_an_open_page_is_told_when_an_agent_names_a_provider(
     await studio.runtime.save_agent(ada.person, {**agent.manifest, "model": model})
 
     assert len(await topic.news()) == 1
+
+
+async def test_only_a_key_that_is_there_can_be_kept_or_taken_away(
+    studio: Studio, ada: Visitor
+) -> None:
+    await ada.post("/models", GIVEN)
+    await ada.post("/models", {**GIVEN, "name": "keyless", "key": ""})
+
+    keyed, keyless = await ada.open("/models?edit=house"), await ada.open("/models?edit=keyless")
+
+    assert "no_key" in [field.attrs.get("name") for field in keyed.all("input")]
+    assert "no_key" not in [field.attrs.get("name") for field in keyless.all("input")]
+    assert "Empty keeps the one" not in keyless.text

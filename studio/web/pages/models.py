@@ -34,6 +34,13 @@ class ListView:
     error: str = ""
     fields: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def has_key(self) -> bool:
+        """The provider that is edited has a key."""
+        return any(
+            item.has_key for item in self.models.providers if item.saved.name == self.editing
+        )
+
 
 async def index(request: Request) -> Response:
     """GET /models; `?edit=NAME` fills the form with what is saved."""
