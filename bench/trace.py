@@ -1,76 +1,157 @@
-"""A turn of 100 to 20,000 spans, opened by link and by a click inside the app, in a real browser.
+"""A turn of 100 to 20,000 spans, opened in a real browser: by link and by a click inside the app.
 
-Server times are whole requests on loopback. BENCH_SPANS names other sizes (comma between them);
-BENCH_TRACES a folder that is kept, so that turns made once are there the next time (20,000 spans
-take some minutes to make). Another program can be measured beside it: see `Peer`.
+The same spans are opened four times over: as a turn of ours, as a trace that came from outside, and
+in Phoenix, where `make test-phoenix` has installed one. At the end it is measured how many spans a
+second each takes in until they can be asked for. Server times are whole requests on loopback.
+
+BENCH_SIZES names other sizes (comma between them), BENCH_REPEATS how often each is opened,
+BENCH_LIMIT the seconds after which an opening is given up; BENCH_TRACES is a folder that is kept,
+so that turns made once are there the next time.
 """
 
 import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.async_api import BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, StorageState, async_playwright
 
-from bench import stories
+from bench import phoenix, stories, traces_in
 from bench.embedded import AGENT
 from bench.figures import Figure
+from bench.openings import LIMIT, REPEATS, WINDOW, Openings, Peer, Times, opened
+from e2e import phoenix as real
 from e2e.browser import launch_options
 from e2e.studio import Studio
-from studio import app
+from studio import __version__, app
 from studio.core.rules import ids
 from studio.core.store import raw
+from studio.core.telemetry import messages
 from studio.settings import Settings
 
-SIZES = tuple(int(one) for one in os.environ.get("BENCH_SPANS", "100,1000,10000,20000").split(","))
-REPEATS = 7
+SIZES = tuple(int(one) for one in os.environ.get("BENCH_SIZES", "100,1000,10000,20000").split(","))
 FIRST_MS, FIRST_KB, SPAN_MS = 500, 150, 100  # DESIGN's numbers at 20,000
 VISIBLE_MS = 400  # at 1,000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Peer:
-    """A program that shows the same traces.
-
-    `link` is the address of a trace by its size, `list` that of the page from which it is opened
-    by a click on `opener` (a selector, by size), `row` what is there once rows can be read.
-    """
-
-    name: str
-    link: Callable[[int], str]
-    list: str
-    opener: Callable[[int], str]
-    row: str
+LINK, CLICK = 30, 15  # times faster than Phoenix, at 1,000
+MOST = {1_000: VISIBLE_MS, 20_000: FIRST_MS}
+ROW = ".wf__row[data-row] >> nth=40"
 
 
 async def run() -> list[Figure]:
-    """Every size, ours; the numbers that must be reached are at 1,000 and 20,000."""
-    found = list[Figure]()
+    """Every size in every program; the numbers that must be reached are at 1,000 and 20,000."""
     async with _studio() as (studio, sessions):
-        ours = Peer(
+        bodies, traces = _told(studio, sessions)
+        _sent_outside(studio, bodies)
+        program = real.python()
+        if program is None:
+            _say("no Phoenix: make test-phoenix installs one")
+            return await _compared(studio, sessions, traces, None)
+        with real.phoenix(program) as client:
+            took = phoenix.filled(client, bodies, sum(SIZES))
+            _say(f"{sum(SIZES):,} spans sent to Phoenix, until queryable, in {took:,.0f} s")
+            found = await _compared(studio, sessions, traces, phoenix.peer(client, traces))
+            theirs = await phoenix.taken_in(client, traces_in.SPANS)
+    ours = (await traces_in.run())[0]
+    return [
+        *found, ours, theirs,
+        Figure(name="taken in: ours over Phoenix's", value=ours.value / theirs.value, unit="×"),
+    ]  # fmt: skip
+
+
+async def _compared(
+    studio: Studio, sessions: dict[int, str], traces: dict[int, str], other: Peer | None
+) -> list[Figure]:
+    found = list[Figure]()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(**launch_options())
+        signed_in = await _signed_in(browser, studio)
+        turn = Peer(
             name="studio", link=lambda n: f"{studio.url}/sessions/{sessions[n]}/turns/1",
-            list=f"{studio.url}/traces", row=".wf__row[data-row] >> nth=40",
+            list=f"{studio.url}/traces", row=ROW, signed_in=signed_in,
             opener=lambda n: f'a[href*="{sessions[n]}/turns/1"]',
         )  # fmt: skip
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(**launch_options())
-            context = await browser.new_context(viewport={"width": 1280, "height": 900})
-            page = await context.new_page()
-            await page.goto(studio.link())
-            await page.get_by_role("button", name="Sign in").click()
-            await page.wait_for_url(f"{studio.url}/")
-            for size in SIZES:
-                found += await _served(context, ours, size)
-                found += await opened(context, ours, size)
-            await browser.close()
+        outside = Peer(
+            name="from outside", link=lambda n: f"{studio.url}/traces/{traces[n]}",
+            list=f"{studio.url}/traces/outside", row=ROW, signed_in=signed_in,
+            opener=lambda n: f'a[href="/traces/{traces[n]}"]',
+        )  # fmt: skip
+        for size in SIZES:
+            found += await _served(signed_in, turn, size)
+            seen = [await opened(browser, of, size) for of in (turn, outside)]
+            theirs = await opened(browser, other, size) if other else None
+            found += _figures(size, *seen, theirs)
+            _say(f"{size:,} spans opened")
+        await browser.close()
     return found
+
+
+def _figures(
+    size: int, turn: Openings, outside: Openings, theirs: Openings | None
+) -> Iterator[Figure]:
+    """Ours as the value, the others in the note; ratios as figures of their own."""
+    ways = {
+        "by link, empty cache": (turn.link, outside.link, theirs and theirs.link, LINK),
+        "by link, again": (turn.again, outside.again, theirs and theirs.again, None),
+        "by a click": (turn.click, outside.click, theirs and theirs.click, CLICK),
+    }
+    for way, (ours, taken, other, least) in ways.items():
+        yield Figure(
+            name=f"{size:,} spans: first rows {way}", value=ours.median, unit="ms",
+            most=None if way == "by a click" else MOST.get(size),
+            note=f"{_many(ours)}; from outside {taken}; Phoenix {other or 'not here'}",
+        )  # fmt: skip
+        if other is not None:
+            yield Figure(
+                name=f"{size:,} spans: {way}, Phoenix over ours",
+                value=other.median / ours.median, unit="×",
+                least=least if size == 1_000 else None,
+                note=("Phoenix's is a lower bound; " if other.is_over else "")
+                + f"from outside {other.median / taken.median:,.1f} ×",
+            )  # fmt: skip
+    yield from _weights(size, turn, outside, theirs)
+
+
+def _weights(
+    size: int, turn: Openings, outside: Openings, theirs: Openings | None
+) -> Iterator[Figure]:
+    assert turn.weight is not None, "ours opens"
+    rows = (
+        ("on the wire", "bytes", 1e3, "kB"), ("requests", "requests", 1, ""),
+        ("JS heap", "heap", 1e6, "MB"), ("DOM elements", "nodes", 1, ""),
+    )  # fmt: skip
+    for name, of, unit, word in rows:
+        ours, *others = (
+            getattr(one.weight, of) / unit if one is not None and one.weight is not None else None
+            for one in (turn, outside, theirs)
+        )
+        taken, other = ("not known" if one is None else f"{one:,.1f} {word}" for one in others)
+        yield Figure(
+            name=f"{size:,} spans: {name}", value=ours or 0.0, unit=word,
+            most=FIRST_KB if size == 20_000 and of == "bytes" else None,
+            note=f"from outside {taken}; Phoenix {other}",
+        )  # fmt: skip
+
+
+def _many(times: Times) -> str:
+    return f"n = {len(times.values)}, slowest {max(times.values):,.0f}"
+
+
+async def _signed_in(browser: Browser, studio: Studio) -> StorageState:
+    """What a browser keeps of a sign-in."""
+    context = await browser.new_context(viewport=WINDOW)
+    page = await context.new_page()
+    await page.goto(studio.link())
+    await page.get_by_role("button", name="Sign in").click()
+    await page.wait_for_url(f"{studio.url}/")
+    kept = await context.storage_state()
+    await context.close()
+    return kept
 
 
 @asynccontextmanager
@@ -98,9 +179,7 @@ async def _filled(folder: Path) -> dict[int, str]:
             if not await built.db.read(partial(_is_there, session_id=found[size])):
                 began = time.perf_counter()
                 await stories.turn(built.db, AGENT["name"], size)
-                print(
-                    f"     {size:,} spans made in {time.perf_counter() - began:,.0f} s", flush=True
-                )
+                _say(f"{size:,} spans made in {time.perf_counter() - began:,.0f} s")
     return found
 
 
@@ -108,9 +187,34 @@ def _is_there(conn: Any, session_id: str) -> bool:
     return raw.one(conn, "SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is not None
 
 
-async def _served(context: BrowserContext, of: Peer, size: int) -> list[Figure]:
+def _told(studio: Studio, sessions: dict[int, str]) -> tuple[list[bytes], dict[int, str]]:
+    """All turns as requests of OTLP's protobuf, and the ids of their traces by size."""
+    bodies, traces = list[bytes](), dict[int, str]()
+    for size, session_id in sessions.items():
+        told = studio.api.sessions.trace(session_id, 1)
+        spans = told["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        assert len(spans) == size, f"{len(spans)} spans, not {size}"
+        traces[size] = spans[0]["traceId"]
+        for start in range(0, size, traces_in.REQUEST):
+            some = map(messages.span, spans[start : start + traces_in.REQUEST])
+            bodies.append(messages.request(some, version=__version__, service="operator-studio"))
+    return bodies, traces
+
+
+def _sent_outside(studio: Studio, bodies: list[bytes]) -> None:
+    """Send them to the studio itself, as another agent's."""
+    key = (studio.data / "cli.key").read_text().strip()
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": messages.MEDIA}
+    with httpx.Client(base_url=studio.url, headers=headers, timeout=LIMIT) as http:
+        for body in bodies:
+            answer = http.post(traces_in.PATH, content=body)
+            answer.raise_for_status()
+            assert messages.refused(answer.content) == (0, ""), messages.refused(answer.content)
+
+
+async def _served(signed_in: StorageState, of: Peer, size: int) -> list[Figure]:
     """What the server takes for the rows, the first time and again, and for one span."""
-    cookies = {one["name"]: one["value"] for one in await context.cookies()}  # type: ignore[typeddict-item]
+    cookies = {one["name"]: one["value"] for one in signed_in["cookies"]}
     turn = f"trn_{ids.core(stories.session_of(size))}"
     call = ids.call_effect(turn, max(1, size // 10), 1)
     headers = {"HX-Request": "true", "Accept-Encoding": "gzip"}
@@ -140,69 +244,6 @@ async def _asked(http: httpx.AsyncClient, url: str) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-async def opened(context: BrowserContext, of: Peer, size: int) -> list[Figure]:
-    """Until rows can be read, by link and by a click; what came over the wire; what is held."""
-    link = [await _by_link(context, of, size) for _ in range(REPEATS)]
-    click = [await _by_click(context, of, size) for _ in range(REPEATS)]
-    weight = await _weighed(context, of, size)
-    most = {1_000: VISIBLE_MS, 20_000: FIRST_MS}.get(size)
-    name = f"{of.name}, {size:,} spans"
-    return [
-        Figure(name=f"{name}: first rows by link", value=statistics.median(link), unit="ms",
-               most=most, note=f"n = {REPEATS}, slowest {max(link):,.0f} ms"),
-        Figure(name=f"{name}: first rows by a click", value=statistics.median(click), unit="ms",
-               note=f"n = {REPEATS}"),
-        Figure(name=f"{name}: the page on the wire", value=weight["bytes"] / 1e3, unit="kB",
-               most=FIRST_KB if size == 20_000 else None, note="with style and script, cold cache"),
-        Figure(name=f"{name}: requests", value=weight["requests"], unit=""),
-        Figure(name=f"{name}: JS heap", value=weight["heap"] / 1e6, unit="MB"),
-        Figure(name=f"{name}: DOM elements", value=weight["nodes"], unit=""),
-    ]  # fmt: skip
-
-
-async def _by_link(context: BrowserContext, of: Peer, size: int) -> float:
-    page = await context.new_page()
-    began = time.perf_counter()
-    await page.goto(of.link(size), wait_until="commit")
-    await page.locator(of.row).wait_for()
-    taken = (time.perf_counter() - began) * 1000
-    await page.close()
-    return taken
-
-
-async def _by_click(context: BrowserContext, of: Peer, size: int) -> float:
-    page = await context.new_page()
-    await page.goto(of.list)
-    opener = page.locator(of.opener(size)).first
-    await opener.wait_for()
-    began = time.perf_counter()
-    await opener.click(no_wait_after=True)
-    await page.locator(of.row).wait_for()
-    taken = (time.perf_counter() - began) * 1000
-    await page.close()
-    return taken
-
-
-async def _weighed(context: BrowserContext, of: Peer, size: int) -> dict[str, float]:
-    """One opening with an empty cache: bytes, requests; then heap and nodes of the page."""
-    page: Page = await context.new_page()
-    network = await context.new_cdp_session(page)
-    sizes, asked = list[int](), list[str]()
-
-    def ended(event: dict[str, Any]) -> None:
-        sizes.append(int(event["encodedDataLength"]))
-
-    network.on("Network.loadingFinished", ended)
-    network.on("Network.requestWillBeSent", lambda event: asked.append(event["request"]["url"]))
-    await network.send("Network.enable")
-    await network.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    await page.goto(of.link(size))
-    await page.locator(of.row).wait_for()
-    await network.send("HeapProfiler.collectGarbage")
-    nodes = await page.evaluate("document.getElementsByTagName('*').length")
-    heap = await network.send("Runtime.getHeapUsage")
-    await page.close()
-    return {
-        "bytes": sum(sizes), "requests": len(asked), "heap": float(heap["usedSize"]),
-        "nodes": float(nodes),
-    }  # fmt: skip
+def _say(words: str) -> None:
+    """How far it is."""
+    print(f"     {words}", flush=True)

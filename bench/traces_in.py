@@ -26,18 +26,18 @@ WORDS = "the release notes say that each draft was read by two people before it 
 
 async def run() -> list[Figure]:
     """Spans a second, what the server's processor spent on each, and how others fared meanwhile."""
-    bodies, last = _bodies(SPANS)
+    bodies, last = bodies_of(SPANS)
     with Studio.new(command="serve") as studio:
         key = (studio.data / "cli.key").read_text().strip()
         kinds = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
         headers = {"Authorization": f"Bearer {key}", **kinds}
         async with httpx.AsyncClient(base_url=studio.url, headers=headers, timeout=60) as http:
-            warm, _ = _bodies(2 * REQUEST)
+            warm, _ = bodies_of(2 * REQUEST)
             for body in warm:
                 (await http.post(PATH, content=body)).raise_for_status()
             before = [await _asked(http) for _ in range(LOOKS)]
             spent, began = _spent(studio), time.perf_counter()
-            waits = await _sent(http, bodies)
+            waits = await sent(http, bodies)
             (await http.get(f"/v1/outside-traces/{last}")).raise_for_status()
             took, spent = time.perf_counter() - began, _spent(studio) - spent
     size = sum(map(len, bodies)) / SPANS
@@ -52,7 +52,7 @@ async def run() -> list[Figure]:
     ]  # fmt: skip
 
 
-async def _sent(http: httpx.AsyncClient, bodies: list[bytes]) -> list[float]:
+async def sent(http: httpx.AsyncClient, bodies: list[bytes]) -> list[float]:
     """Send all of it; meanwhile ask for /v1/health now and then. Its times in ms."""
     left, waits, over = iter(bodies), list[float](), False
 
@@ -82,7 +82,7 @@ async def _asked(http: httpx.AsyncClient) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _bodies(count: int) -> tuple[list[bytes], str]:
+def bodies_of(count: int) -> tuple[list[bytes], str]:
     """Packed requests with so many spans, and the id of the last trace."""
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 

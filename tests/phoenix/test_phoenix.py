@@ -5,8 +5,6 @@ and its names, parents and durations are asked back by Phoenix's own API.
 """
 
 import os
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import datetime
@@ -17,11 +15,12 @@ import httpx
 import pytest
 
 from api_client import Client
+from e2e.phoenix import PATIENCE
+from e2e.phoenix import phoenix as started
 from e2e.studio import until
 from tests.live import live
 
 PYTHON = os.environ.get("STUDIO_PHOENIX", "")
-PATIENCE = 180.0
 STAGING = "Publish 4.2.0 to staging and tell the team."
 
 pytestmark = [
@@ -30,41 +29,11 @@ pytestmark = [
 ]
 
 
-def port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
-def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def phoenix() -> Iterator[httpx.Client]:
     """A client of a Phoenix that was started for this."""
-    folder, here = tmp_path_factory.mktemp("phoenix"), port()
-    environ = {
-        "PATH": os.environ["PATH"], "HOME": str(folder), "PHOENIX_WORKING_DIR": str(folder),
-        "PHOENIX_HOST": "127.0.0.1", "PHOENIX_PORT": str(here),
-        "PHOENIX_GRPC_PORT": str(port()), "PHOENIX_TELEMETRY_ENABLED": "false",
-        "PHOENIX_ALLOW_EXTERNAL_RESOURCES": "false",
-    }  # fmt: skip
-    program = str(Path(PYTHON).with_name("phoenix"))
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [program, "serve"], env=environ, cwd=folder, stdout=log, stderr=log
-        )
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{here}", timeout=30) as client:
-                until(lambda: answers(client), seconds=PATIENCE, what="Phoenix")
-                yield client
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def answers(client: httpx.Client) -> bool:
-    try:
-        return client.get("/healthz").status_code == 200
-    except httpx.TransportError:
-        return False
+    with started(Path(PYTHON)) as client:
+        yield client
 
 
 def turn(client: Client) -> Any:
