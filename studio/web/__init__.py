@@ -5,6 +5,7 @@ noun; `render` is how HTML leaves; `live` keeps open pages true. All of it knows
 `Runtime` (what one may do) and `Reader` (what one may ask), and as nothing else.
 """
 
+from collections import Counter
 from typing import Any
 
 from starlette.applications import Starlette
@@ -36,6 +37,7 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.reader = reader
     made.state.settings = settings
     made.state.demo = demo
+    made.state.exports = Counter[str]()
     made.state.link_pace = Pace(links.TRIES, links.SECONDS)
     own = {"servers": ServersTopic, "environment": EnvironmentTopic}
     made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, **own})

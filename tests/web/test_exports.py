@@ -51,3 +51,17 @@ async def test_an_unknown_format_is_told(studio: Studio, alice: Visitor) -> None
 
     assert answer.status_code == 422
     assert "Choose one of markdown, jsonl, otlp." in answer.text
+
+
+async def test_few_files_are_written_for_one_person_at_once(
+    studio: Studio, alice: Visitor, bob: Visitor
+) -> None:
+    session_id = await studio.story.session("Plans")
+    path = f"/sessions/{session_id}/export?format=jsonl"
+    written = studio.app.state.exports
+    written[alice.person.id] = 3
+
+    assert (await alice.get(path)).status_code == 409
+    assert (await bob.get(path)).status_code == 200
+    assert (await bob.http.head(path)).text == ""
+    assert written[bob.person.id] == 0
