@@ -10,15 +10,18 @@ import os
 import statistics
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page, StorageState
-from playwright.async_api import TimeoutError as TooLate
+from playwright.async_api import Browser, BrowserContext, Page, Playwright, StorageState
+
+from e2e.browser import launch_options
 
 REPEATS = int(os.environ.get("BENCH_REPEATS", "7"))
 LIMIT = float(os.environ.get("BENCH_LIMIT", "60"))  # seconds
 ROOM = LIMIT
+SOON = 5.0  # seconds
 AT_REST = 0.5  # seconds that a list is left alone before the click
 WINDOW: Any = {"width": 1280, "height": 900}
 
@@ -74,7 +77,7 @@ class Weight:
 
 @dataclass(frozen=True, kw_only=True)
 class Openings:
-    """One trace in one program. `weight` is None where the trace never opened."""
+    """One trace in one program. Where it never opened, `weight` is None and `again` is `link`."""
 
     link: Times
     again: Times
@@ -82,33 +85,41 @@ class Openings:
     weight: Weight | None
 
 
-async def opened(browser: Browser, of: Peer, size: int) -> Openings:
-    """Open the trace of so many spans in all four ways."""
-
-    async def cold() -> float:
-        context = await _context(browser, of)
-        try:
-            return await _by_link(context, of, size)
-        finally:
-            await context.close()
-
-    link = await _times(cold)
-    context = await _context(browser, of)
+async def opened(playwright: Playwright, of: Peer, size: int) -> Openings:
+    """Open the trace of so many spans in all ways, in a browser of its own."""
+    browser = await playwright.chromium.launch(**launch_options())
     try:
+
+        async def cold() -> float:
+            context = await _context(browser, of)
+            taken = await _by_link(context, of, size)
+            await _closed(context)
+            return taken
+
+        link = await _times(cold)
+        context = await _context(browser, of)
+        again = None
         if not link.is_over:
             await _by_link(context, of, size)
-        again = await _times(lambda: _by_link(context, of, size))
+            again = await _times(lambda: _by_link(context, of, size))
         click = await _times(lambda: _by_click(context, of, size))
+        weight = None if link.is_over else await _weighed(browser, of, size)
+        return Openings(link=link, again=again or link, click=click, weight=weight)
     finally:
-        await context.close()
-    weight = None if link.is_over else await _weighed(browser, of, size)
-    return Openings(link=link, again=again, click=click, weight=weight)
+        await browser.close()
 
 
 async def _context(browser: Browser, of: Peer) -> BrowserContext:
     context = await browser.new_context(viewport=WINDOW, storage_state=of.signed_in)
-    context.set_default_timeout(LIMIT * 1000)
+    context.set_default_timeout(2 * LIMIT * 1000)  # ours comes first
     return context
+
+
+async def _closed(what: Page | BrowserContext) -> None:
+    """Closed, if that is soon: a page that is at work is left to the end of its browser."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SOON):
+            await what.close()
 
 
 async def _times(act: Callable[[], Awaitable[float]]) -> Times:
@@ -125,39 +136,40 @@ async def _by_link(context: BrowserContext, of: Peer, size: int) -> float:
     page = await context.new_page()
     began = time.perf_counter()
     try:
-        await page.goto(of.link(size), wait_until="commit")
-        await page.locator(of.row).wait_for()
-    except TooLate:
+        async with asyncio.timeout(LIMIT):
+            await page.goto(of.link(size), wait_until="commit")
+            await page.locator(of.row).wait_for()
+            return (time.perf_counter() - began) * 1000
+    except TimeoutError:
         return LIMIT * 1000
-    else:
-        return (time.perf_counter() - began) * 1000
     finally:
-        await page.close()
+        await _closed(page)
 
 
 async def _by_click(context: BrowserContext, of: Peer, size: int) -> float:
     page = await context.new_page()
     try:
-        await page.goto(of.list)
-        opener = page.locator(of.opener(size)).first
-        await opener.wait_for()
+        async with asyncio.timeout(LIMIT):
+            await page.goto(of.list, wait_until="commit")
+            opener = page.locator(of.opener(size)).first
+            await opener.wait_for()
         await asyncio.sleep(AT_REST)
-        began = time.perf_counter()
-        await opener.click(no_wait_after=True)
-        await page.locator(of.row).wait_for()
-    except TooLate:
+        async with asyncio.timeout(LIMIT):
+            began = time.perf_counter()
+            await opener.click(no_wait_after=True)
+            await page.locator(of.row).wait_for()
+            return (time.perf_counter() - began) * 1000
+    except TimeoutError:
         return LIMIT * 1000
-    else:
-        return (time.perf_counter() - began) * 1000
     finally:
-        await page.close()
+        await _closed(page)
 
 
 async def _weighed(browser: Browser, of: Peer, size: int) -> Weight | None:
     """One opening with an empty cache; what is counted is counted a moment after its rows came."""
     context = await _context(browser, of)
+    page = await context.new_page()
     try:
-        page: Page = await context.new_page()
         network = await context.new_cdp_session(page)
         sizes, asked = list[int](), list[str]()
 
@@ -166,18 +178,16 @@ async def _weighed(browser: Browser, of: Peer, size: int) -> Weight | None:
 
         network.on("Network.loadingFinished", ended)
         network.on("Network.requestWillBeSent", lambda event: asked.append(event["request"]["url"]))
-        await network.send("Network.enable")
-        await page.goto(of.link(size))
-        await page.locator(of.row).wait_for()
-        await asyncio.sleep(AT_REST)
-        await network.send("HeapProfiler.collectGarbage")
-        nodes = await page.evaluate("document.getElementsByTagName('*').length")
-        heap = await network.send("Runtime.getHeapUsage")
-    except TooLate:
+        async with asyncio.timeout(2 * LIMIT):
+            await network.send("Network.enable")
+            await page.goto(of.link(size), wait_until="commit")
+            await page.locator(of.row).wait_for()
+            await asyncio.sleep(AT_REST)
+            await network.send("HeapProfiler.collectGarbage")
+            nodes = await page.evaluate("document.getElementsByTagName('*').length")
+            heap = await network.send("Runtime.getHeapUsage")
+    except TimeoutError:
         return None
-    else:
-        return Weight(
-            bytes=sum(sizes), requests=len(asked), heap=float(heap["usedSize"]), nodes=float(nodes)
-        )
-    finally:
-        await context.close()
+    return Weight(
+        bytes=sum(sizes), requests=len(asked), heap=float(heap["usedSize"]), nodes=float(nodes)
+    )

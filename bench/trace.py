@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.async_api import Browser, StorageState, async_playwright
+from playwright.async_api import Playwright, StorageState, async_playwright
 
 from bench import phoenix, stories, traces_in
 from bench.embedded import AGENT
@@ -69,8 +69,7 @@ async def _compared(
 ) -> list[Figure]:
     found = list[Figure]()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**launch_options())
-        signed_in = await _signed_in(browser, studio)
+        signed_in = await _signed_in(playwright, studio)
         turn = Peer(
             name="studio", link=lambda n: f"{studio.url}/sessions/{sessions[n]}/turns/1",
             list=f"{studio.url}/traces", row=ROW, signed_in=signed_in,
@@ -83,11 +82,10 @@ async def _compared(
         )  # fmt: skip
         for size in SIZES:
             found += await _served(signed_in, turn, size)
-            seen = [await opened(browser, of, size) for of in (turn, outside)]
-            theirs = await opened(browser, other, size) if other else None
+            seen = [await opened(playwright, of, size) for of in (turn, outside)]
+            theirs = await opened(playwright, other, size) if other else None
             found += _figures(size, *seen, theirs)
             _say(f"{size:,} spans opened")
-        await browser.close()
     return found
 
 
@@ -142,15 +140,16 @@ def _many(times: Times) -> str:
     return f"n = {len(times.values)}, slowest {max(times.values):,.0f}"
 
 
-async def _signed_in(browser: Browser, studio: Studio) -> StorageState:
+async def _signed_in(playwright: Playwright, studio: Studio) -> StorageState:
     """What a browser keeps of a sign-in."""
+    browser = await playwright.chromium.launch(**launch_options())
     context = await browser.new_context(viewport=WINDOW)
     page = await context.new_page()
     await page.goto(studio.link())
     await page.get_by_role("button", name="Sign in").click()
     await page.wait_for_url(f"{studio.url}/")
     kept = await context.storage_state()
-    await context.close()
+    await browser.close()
     return kept
 
 
