@@ -35,7 +35,7 @@ FORM = {
 _OWN = frozenset({
     "turn_id", "effect_id", "wait_id", "provider_call_id", "key", "provider", "model", "usage",
     "request_hash", "digest", "digest_sent", "digest_shown", "digest_decided", "agent_version",
-    "by", "agent", "title", "ran", "effects",
+    "by", "agent", "title", "ran", "effects", "first_token",
 })  # fmt: skip
 
 

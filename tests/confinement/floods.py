@@ -101,7 +101,7 @@ async def unlinked(room: Room) -> None:
     )
     ran = await room.run(line)
     assert ran.ended == "disk", ran
-    assert list(room.disk.iterdir()) == []
+    assert len(list(room.disk.iterdir())) <= 1  # ended between making and deleting one
     await works_again(room, began)
 
 
