@@ -240,7 +240,6 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve, work, or both, until told to stop. `ready(url, sign-in link)` is called once up."""
     migrate(settings)
-    settle()
     asyncio.run(_serve(settings, web=web, work=work, with_demo=demo, ready=ready))
 
 
@@ -249,6 +248,7 @@ def settle() -> None:
     sessions are thousands of small records without cycles, and looking took a sixth of a turn."""
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+    gc.enable()
 
 
 async def _serve(
@@ -272,6 +272,7 @@ async def _serve(
             beside.append(group.create_task(_work(built)))
         try:
             if listening is None:
+                settle()
                 await _until_signalled()
             else:
                 await _answer(built, listening, demo_view, ready)
@@ -288,6 +289,7 @@ async def _answer(
         asgi(built, demo_view=demo_view), lifespan="off", log_config=None, access_log=False,
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, backlog=4096,
     )  # fmt: skip
+    settle()
     if ready is not None:
         ready(built.settings.url, login(built.settings, "operator", "admin"))
     await uvicorn.Server(config).serve(sockets=[listening])

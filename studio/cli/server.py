@@ -1,5 +1,6 @@
 """The studio itself: serve, work, up, migrate, doctor, login, version."""
 
+import gc
 import logging
 import shutil
 import sys
@@ -91,6 +92,7 @@ def version(context: Context) -> None:
 
 def _run(context: Context, *, web: bool, work: bool, demo: bool) -> None:
     settings = _settings(context)
+    gc.disable()  # until `app.settle`: what is loaded now stays
     from studio import app
 
     _log(settings.log)
