@@ -25,6 +25,7 @@ LONGEST_LINE = 8 * 1024 * 1024
 KEPT_STDERR, KEPT_STRAY = 64 * 1024, 16 * 1024
 EXIT_SECONDS = 2.0
 TERMINATE_SECONDS = 2.0
+KILLED_SECONDS = 1.0  # a killed process is gone at once, but for one that the kernel holds
 CHUNK = 64 * 1024
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\b')
 
@@ -105,6 +106,8 @@ async def stdio(
                     task.cancel()
     finally:
         _kill(process, signal.SIGKILL)
+        with anyio.move_on_after(KILLED_SECONDS, shield=True):
+            await process.wait()
         _let_go(process)
         if watcher is not None:
             watcher.forget(process.pid)
