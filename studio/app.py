@@ -255,7 +255,7 @@ async def _serve(
     settings: Settings, *, web: bool, work: bool, with_demo: bool,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
-    listening = _listen(settings) if web else None
+    listening = listen(settings) if web else None
     if listening is not None:
         settings = _at_port(settings, listening.getsockname()[1])
     async with AsyncExitStack() as stack:
@@ -349,10 +349,12 @@ async def _until_signalled() -> None:
     await stop.wait()
 
 
-def _listen(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
     """The listening socket, bound before anything is opened, so that a taken port says so first."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # TCP by name: asyncio turns Nagle's delay off for such sockets only, and with it each answer
+    # waits some 40 ms for the other side to acknowledge its head
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))

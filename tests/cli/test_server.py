@@ -1,5 +1,6 @@
 """Commands about the studio itself, and what they say when it cannot be."""
 
+import asyncio
 import contextlib
 import json
 import signal
@@ -10,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from studio import __version__
+from studio import __version__, app
 from studio.cli.command import parser_of
 from studio.cli.commands import COMMANDS
 from studio.cli.server import called
+from studio.settings import Settings
 from tests.live import Live, live, run
 
 
@@ -195,3 +197,24 @@ def test_a_bad_key_is_told(studio: Live):
 
     assert done.returncode == 1
     assert done.stderr == "studio: This application key is not known, or was revoked.\n"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_answers_go_out_at_once_on_a_connection_that_is_kept(tmp_path: Path, host: str):
+    """With Nagle's delay on, the body of each answer waits for its head to be acknowledged."""
+    variables = {"STUDIO_DATA": str(tmp_path), "HOME": str(tmp_path), "STUDIO_HOST": host}
+    settings = Settings.from_env({**variables, "STUDIO_PORT": "0"})
+    delays = asyncio.get_running_loop().create_future()
+
+    def came(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted = writer.get_extra_info("socket")
+        delays.set_result(not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    listening = app.listen(settings)
+    async with await asyncio.start_server(came, sock=listening):
+        _, writer = await asyncio.open_connection(host, listening.getsockname()[1])
+        is_delayed = await delays
+        writer.close()
+
+    assert not is_delayed

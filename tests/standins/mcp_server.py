@@ -128,6 +128,7 @@ def sdk_http() -> Iterator[str]:
     import uvicorn
 
     listening = socket.create_server(("127.0.0.1", 0))
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     app = Sdk().server.streamable_http_app()
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -190,6 +191,7 @@ async def run_http(mode: str, port: int) -> None:
         import uvicorn
 
         listening = socket.create_server(("127.0.0.1", port))
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sys.stdout.write(f"{listening.getsockname()[1]}\n")
         sys.stdout.flush()
         config = uvicorn.Config(Sdk().server.streamable_http_app(), log_level="critical")
