@@ -8,6 +8,7 @@ from e2e.conftest import SignIn
 from e2e.studio import Studio
 
 ROWS = ".wf__row[data-row]"
+WINDOW = 80  # rows
 
 
 def test_a_trace_from_outside_is_found_and_a_span_opened(studio: Studio, sign_in: SignIn) -> None:
@@ -44,9 +45,9 @@ def test_rows_come_as_one_scrolls_and_a_map_leads_to_them(studio: Studio, sign_i
     trace = outside.send(studio, trace="ef" * 16, more=300)
     page = sign_in(studio)
     page.goto(f"{studio.url}/traces/{trace}")
-    expect(page.locator(ROWS)).to_have_count(200)
-
-    page.locator(ROWS).nth(199).scroll_into_view_if_needed()
+    for count in range(WINDOW, 303, WINDOW):
+        expect(page.locator(ROWS)).to_have_count(count)
+        page.locator(ROWS).nth(count - 1).scroll_into_view_if_needed()
     expect(page.locator(ROWS)).to_have_count(303)
 
     page.locator(".map__lead").nth(12).focus()
@@ -85,7 +86,7 @@ def test_it_is_read_on_a_phone_without_scripts(studio: Studio, sign_in: SignIn) 
     expect(page.locator("#span-title")).to_have_text("chat small")
     fits(page)
     page.locator("#rows-more a").click()
-    expect(page.locator(ROWS)).to_have_count(103)
+    expect(page.locator(ROWS)).to_have_count(WINDOW)
     page.get_by_label("Kind").select_option("tool")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(ROWS)).to_have_count(1)

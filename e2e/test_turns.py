@@ -66,6 +66,7 @@ def test_a_span_is_opened_by_keyboard_and_stays_in_the_address(
 # calls of a tool that is not there end at once and are spans all the same
 MANY = "\nthen\n".join("\n".join(f"call nothing_{n} {{}}" for n in range(20)) for _ in range(14))
 SHOWN = ".wf__row[data-row]"
+ROWS = 80  # of a window
 
 
 def long_turn(studio: Studio) -> str:
@@ -78,9 +79,9 @@ def long_turn(studio: Studio) -> str:
 def test_rows_of_a_long_turn_come_as_one_scrolls(studio: Studio, sign_in: SignIn) -> None:
     page, path = sign_in(studio), long_turn(studio)
     look(page, studio, path)
-    expect(page.locator(SHOWN)).to_have_count(200)
-
-    page.locator(SHOWN).nth(199).scroll_into_view_if_needed()
+    for count in range(ROWS, 291, ROWS):
+        expect(page.locator(SHOWN)).to_have_count(count)
+        page.locator(SHOWN).nth(count - 1).scroll_into_view_if_needed()
 
     expect(page.locator("#rows-more a")).to_have_count(0)
     count = page.locator(SHOWN).count()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from studio.web.narrowed import ROWS
 from tests.core.rules.outside.spans import TRACE, span_id
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
@@ -167,9 +168,9 @@ async def test_rows_come_in_windows(studio: Studio, charlie: Visitor) -> None:
     more = page.one("li", id="rows-more").one("a")
     rest = await charlie.get(more.attrs["hx-get"])
 
-    assert len(page.all("li", data_row="")) == 200
-    assert more.text == "250 rows more"
-    assert rest.text.count("data-row ") == 200
+    assert len(page.all("li", data_row="")) == ROWS
+    assert more.text == f"{450 - ROWS} rows more"
+    assert rest.text.count("data-row ") == ROWS
     assert "<html" not in rest.text
     assert len(page.one("nav", **{"aria-label": "The whole trace: parts of its time"}).all("a")) > 9
     looked = await charlie.open(f"/traces/{TRACE}?span={span_id(300)}")

@@ -1,5 +1,6 @@
 """The page of a turn: rows, filters, one span looked at, and who may see it."""
 
+from studio.web.narrowed import ROWS
 from tests.web.conftest import Studio, Visitor
 
 LOOK = {"tool": "look"}
@@ -101,14 +102,14 @@ async def test_a_long_turn_comes_in_windows_with_a_map(studio: Studio, alice: Vi
     page = await alice.open(f"/sessions/{session_id}/turns/1")
 
     rows = [li for li in page.one(id="rows").all("li") if "data-row" in li.attrs]
-    assert len(rows) == 200
-    assert "61 rows more" in page.one(id="rows-more").text
+    assert len(rows) == ROWS
+    assert f"{261 - ROWS} rows more" in page.one(id="rows-more").text
     assert len(page.one("nav", **{"aria-label": "The whole turn: parts of its time"}).all("a")) > 9
     more = await alice.open(page.one(id="rows-more").one("a").attrs["href"])
-    assert len([li for li in more.one(id="rows").all("li") if "data-row" in li.attrs]) == 61
+    assert len([li for li in more.one(id="rows").all("li") if "data-row" in li.attrs]) == ROWS
     folded = await alice.open(f"/sessions/{session_id}/turns/1?steps=1")
     assert "131 spans of 261" in folded.one(id="spans-title").text
-    assert more.one(id="rows-earlier").role("link", "200 rows before these")
+    assert more.one(id="rows-earlier").role("link", f"{ROWS} rows before these")
 
 
 async def test_the_region_alone_is_given_to_an_open_page(studio: Studio, alice: Visitor) -> None:

@@ -52,6 +52,7 @@ async def show(request: Request) -> Response:
     """GET /sessions/{session_id}/trace."""
     word = asked(request, "before")
     before = word if word.isascii() and word.isdigit() and len(word) < 16 else ""
+    position = await reader(request).position()
     found = await reader(request).overview(
         person(request), request.path_params["session_id"], before=int(before) if before else None
     )
@@ -60,7 +61,7 @@ async def show(request: Request) -> Response:
     view = OverviewPage(
         frame=await frame(
             request, f"Trace of {found.title}", nav="sessions",
-            live=f"/live/trace/{found.session_id}",
+            live=f"/live/trace/{found.session_id}?after={position}",
         ),
         found=found, axis=axis, rows=rows, parts=overview.parts(rows), before=before,
     )  # fmt: skip

@@ -29,6 +29,7 @@ class TurnView(TraceView):
 async def show(request: Request) -> Response:
     """GET /sessions/{session_id}/turns/{turn}."""
     asking, session_id = person(request), request.path_params["session_id"]
+    position = await reader(request).position()
     trace = await reader(request).trace(asking, session_id, request.path_params["turn"])
     disk = await reader(request).turn_disk(asking, session_id, trace.turn.id)
     chosen, region = (
@@ -40,22 +41,23 @@ async def show(request: Request) -> Response:
         here = f"/sessions/{session_id}/turns/{trace.turn.number}"
         view = SpanView(trace=trace, here=here, narrowed=chosen, looked=looked)
         return block(request, SPANS, "span", view)
-    whole = await _view(request, trace, chosen, looked, disk)
+    whole = await _view(request, trace, chosen, looked, disk, position=position)
     if region == "rows":
         return block(request, SPANS, "rows", whole)
     return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
 
 
 async def _view(
-    request: Request, trace: Trace, chosen: Narrowed, looked: Looked | None, disk: TurnDisk | None
-) -> TurnView:
+    request: Request, trace: Trace, chosen: Narrowed, looked: Looked | None,
+    disk: TurnDisk | None, *, position: int,
+) -> TurnView:  # fmt: skip
     asking, session_id = person(request), trace.turn.session_id
     session = await reader(request).session(asking, session_id)
     shown = rows.shown(trace, chosen, await _payloads(request, trace, chosen))
     return TurnView(
         frame=await frame(
             request, f"Turn {trace.turn.number} of {session.row.title}", nav="sessions",
-            live=f"/live/trace/{session_id}",
+            live=f"/live/trace/{session_id}?after={position}",
         ),
         session=session, trace=trace, here=f"/sessions/{session_id}/turns/{trace.turn.number}",
         narrowed=chosen, shown=shown, map=minimap.drawn(trace, shown), disk=disk, looked=looked,
