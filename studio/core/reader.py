@@ -83,9 +83,9 @@ from studio.core.projections.policy import PolicyView, RuleRow
 from studio.core.projections.probes import ProbeView
 from studio.core.projections.secrets import SecretRow
 from studio.core.projections.servers import ServerPreview, ServerRow
-from studio.core.projections.session import LimitUse, SessionView
+from studio.core.projections.session import LimitUse, SessionHead, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
-from studio.core.projections.timeline import Line, Timeline
+from studio.core.projections.timeline import Grown, Line, Timeline
 from studio.core.projections.turn_disks import TurnDisk
 from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
@@ -93,7 +93,6 @@ from studio.core.projections.waits import Asked, Pending, WaitRow
 from studio.core.rules.access import Person
 from studio.core.rules.comparing import Comparison
 from studio.core.rules.errors import NotFound, Unavailable
-from studio.core.rules.events import Fact
 from studio.core.rules.spans import Trace
 from studio.core.store import backfills
 from studio.core.store.backfills import Backfill
@@ -132,6 +131,7 @@ __all__ = [
     "FileView",
     "Follow",
     "GapView",
+    "Grown",
     "Home",
     "KeyRow",
     "LimitUse",
@@ -158,6 +158,7 @@ __all__ = [
     "SecretRow",
     "ServerPreview",
     "ServerRow",
+    "SessionHead",
     "SessionRow",
     "SessionView",
     "Span",
@@ -263,6 +264,10 @@ class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
         """One session with its newest turns, limits and agent."""
         return await self._read(lambda conn: session.view(conn, person, session_id), session_id)
 
+    async def session_head(self, person: Person, session_id: str) -> SessionHead:
+        """What one session is and how it stands, without its earlier turns."""
+        return await self._read(lambda conn: session.head(conn, person, session_id), session_id)
+
     async def timeline(
         self, person: Person, session_id: str, *, before: int | None = None,
         after: int | None = None, limit: int = 100,
@@ -275,13 +280,14 @@ class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
             session_id,
         )
 
-    async def lines(
-        self, person: Person, session_id: str, effects: Collection[str], seqs: Collection[int]
-    ) -> list[Line]:
-        """Snapshots of the lines of these effects (calls) and of these seqs, oldest first."""
-        return await self._read(
-            lambda conn: timeline.some(conn, person, session_id, effects, seqs), session_id
-        )
+    async def grown(self, person: Person, session_id: str, after: int, limit: int = 200) -> Grown:
+        """The facts of a session behind `after`, and the lines they made or changed."""
+
+        def read(conn: sa.Connection) -> Grown:
+            facts = self._journal.facts(conn, session_id, after=after, limit=limit)
+            return timeline.grown(conn, person, session_id, facts)
+
+        return await self._read(read, session_id)
 
     async def turn_disks(self, person: Person, session_id: str) -> dict[str, TurnDisk]:
         """By turn, what the newest turns of a session kept of their environment's disk."""
@@ -551,12 +557,6 @@ class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
     def progress(self, session_id: str) -> dict[str, tuple[float, float | None, str]]:
         """(done, total or None, words) of calls that tell how far they are, by effect id."""
         return self._feed.progress(session_id)
-
-    async def facts_after(self, session_id: str, seq: int, limit: int = 200) -> list[Fact]:
-        """Facts of a session behind `seq`, for a stream that checked the person when it opened."""
-        return await self._read(
-            lambda conn: self._journal.facts(conn, session_id, after=seq, limit=limit)
-        )
 
     def now(self) -> int:
         """The time of the store's clock, in ms, UTC."""

@@ -103,9 +103,13 @@ class Topic:
         while True:
             await self._rung()
             for chunk in await self.news():
-                for viewer in tuple(self.viewers):
-                    viewer.offer(self, chunk)
+                self.hand(chunk)
             await asyncio.sleep(self.pace)
+
+    def hand(self, chunk: Chunk) -> None:
+        """Give a chunk to every viewer, at once."""
+        for viewer in tuple(self.viewers):
+            viewer.offer(self, chunk)
 
     async def _rung(self) -> None:
         try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sse_starlette import ServerSentEvent
 
-from studio.core.reader import Line, Reader, SessionView, Timeline, TurnDisk
+from studio.core.reader import Grown, Line, Reader, SessionHead, Timeline, TurnDisk
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
 from studio.web.hub import Chunk, Topic
@@ -26,7 +26,6 @@ WINDOW = 500  # facts that are replayed; a larger gap gets snapshots
 OFTEN, OFTEN_SECONDS = 20, 10.0  # looks at a list in this time are many
 DRAFT_SECONDS = 0.1  # the least time between two drafts
 LATE = 3  # turns whose disk may have been kept between a page and its stream
-CALL = ("call.", "wait.", "decision.")
 
 Progress = tuple[float, float | None, str]  # done, total if it is known, words
 
@@ -103,11 +102,12 @@ class SessionTopic(Topic):
 
     async def news(self) -> list[Chunk]:
         """What was recorded since, then the draft as far as it is written."""
-        chunks = []
-        while facts := await self.reader.facts_after(self.session_id, self.seq, WINDOW):
-            chunks.append(await self._told(facts, since=self.seq))
-            self.seq = facts[-1].seq
-            if written := _written(facts):
+        chunks, before = [], self.seq
+        while (grown := await self._grown(before)).facts:
+            self.hand(self._lines(grown, since=before))  # the header takes a read of its own
+            chunks.append(await self._rest(grown))
+            before = self.seq = grown.facts[-1].seq
+            if written := _written(grown.facts):
                 self._draft, self._written = None, written
         html = await self._kept() + self._unrecorded()
         return [*chunks, Chunk(data=message(html), seq=self.seq)] if html else chunks
@@ -151,9 +151,12 @@ class SessionTopic(Topic):
         """The facts behind `after`; snapshots when it is no place of ours, or too long ago."""
         seq = int(after) if after.isascii() and after.isdigit() and len(after) < 16 else -1
         if 0 <= seq <= self.seq:
-            facts = await self.reader.facts_after(self.session_id, seq, WINDOW + 1)
-            if len(facts) <= WINDOW:
-                told = await self._told(facts, since=seq) if facts else Chunk(data=b"", seq=seq)
+            grown = await self._grown(seq, WINDOW + 1)
+            if not grown.facts:
+                return await self._with_unrecorded(Chunk(data=b"", seq=seq))
+            if len(grown.facts) <= WINDOW:
+                lines, rest = self._lines(grown, since=seq), await self._rest(grown)
+                told = Chunk(data=lines.data + rest.data, seq=rest.seq)
                 return await self._with_unrecorded(told)
         return await self._with_unrecorded(await self._snapshot())
 
@@ -164,24 +167,28 @@ class SessionTopic(Topic):
         html += progress_partial(self._progress)
         return Chunk(data=chunk.data + message(html), seq=chunk.seq) if html else chunk
 
-    async def _told(self, facts: list[e.Fact], *, since: int) -> Chunk:
-        regions = frozenset[str]().union(*(REGIONS[type(fact.event)] for fact in facts))
-        effects, seqs = _dirty(facts)
-        lines, view = await asyncio.gather(
-            self.reader.lines(LOOKER, self.session_id, effects, seqs),
-            self.reader.session(LOOKER, self.session_id),
-        )
-        html = lines_partial(lines, self._agent, since=since) + header_partial(view)
-        if "draft" in regions:
+    async def _grown(self, after: int, limit: int = WINDOW) -> Grown:
+        return await self.reader.grown(LOOKER, self.session_id, after, limit)
+
+    def _lines(self, grown: Grown, *, since: int) -> Chunk:
+        """The lines alone, in place of the draft they came of. They carry no id yet."""
+        html = lines_partial(grown.lines, self._agent, since=since)
+        if "draft" in _regions(grown.facts):
             html += draft_partial(None)
-        return batch(html, regions & _LOOKED, seq=facts[-1].seq)
+        return Chunk(data=message(html) if html else b"", seq=grown.facts[-1].seq)
+
+    async def _rest(self, grown: Grown) -> Chunk:
+        """The header, and what must look again; behind it all of these facts are told."""
+        head = await self.reader.session_head(LOOKER, self.session_id)
+        looks = _regions(grown.facts) & _LOOKED
+        return batch(header_partial(head), looks, seq=grown.facts[-1].seq)
 
     async def _snapshot(self) -> Chunk:
         """Everything that is pushed, as it is now, and a word to look again to all the rest."""
         timeline = await self.reader.timeline(LOOKER, self.session_id)
-        view = await self.reader.session(LOOKER, self.session_id)
+        head = await self.reader.session_head(LOOKER, self.session_id)
         lines = timeline_partial(self.session_id, timeline, self._agent)
-        html = lines + header_partial(view) + draft_partial(None)
+        html = lines + header_partial(head) + draft_partial(None)
         return batch(html, _LOOKED, seq=timeline.seq)
 
 
@@ -352,9 +359,9 @@ def timeline_partial(session_id: str, timeline: Timeline, agent: str) -> str:
     return f'<hx-partial hx-target="#timeline" hx-swap="innerMorph">{inside}</hx-partial>'
 
 
-def header_partial(view: SessionView) -> str:
+def header_partial(head: SessionHead) -> str:
     """What the session is and how it stands."""
-    inside = inert("sessions/_header.html", session=view)
+    inside = inert("sessions/_header.html", session=head)
     return f'<hx-partial hx-target="#header" hx-swap="innerMorph">{inside}</hx-partial>'
 
 
@@ -383,17 +390,12 @@ def banner_partial(words: str) -> str:
     return f'<hx-partial hx-target="#banner" hx-swap="innerMorph">{escape(words)}</hx-partial>'
 
 
-def _dirty(facts: list[e.Fact]) -> tuple[set[str], set[int]]:
-    """The calls whose lines changed, and the facts that are lines of their own."""
-    effects = {
-        fact.event.effect_id  # type: ignore[attr-defined]
-        for fact in facts
-        if fact.event.TYPE.startswith(CALL)
-    }
-    return effects, {fact.seq for fact in facts if fact.event.LINE}
+def _regions(facts: Iterable[e.Fact]) -> frozenset[str]:
+    """What these facts change on the page of their session."""
+    return frozenset[str]().union(*(REGIONS[type(fact.event)] for fact in facts))
 
 
-def _written(facts: list[e.Fact]) -> str:
+def _written(facts: Iterable[e.Fact]) -> str:
     """The effect whose reply was recorded last."""
     done = [f.event.effect_id for f in facts if isinstance(f.event, e.ModelReplied | e.ModelFailed)]
     return done[-1] if done else ""

@@ -97,11 +97,11 @@ async def test_question_asks_few_statements(told: Told, question: str) -> None:
 
 
 async def test_lines_that_changed_ask_few_statements(told: Told) -> None:
-    session_id, effect_id, _ = await crowded(told.story)
+    session_id, *_ = await crowded(told.story)
 
-    await told.reader.lines(BOB, session_id, {effect_id}, {2})
+    await told.reader.grown(BOB, session_id, 1)
 
-    assert len(told.counting.statements) <= STATEMENTS_MOST + 1
+    assert len(told.counting.statements) <= STATEMENTS_MOST + 3  # with the facts themselves
 
 
 async def test_frame_of_every_page_asks_one_statement(told: Told) -> None:
@@ -166,7 +166,7 @@ async def strange(reader: Reader, text: str) -> list[str]:
     taken = []
     for ask in (
         reader.sessions(BOB, q=text), reader.sessions(BOB, agent=text), reader.session(BOB, text),
-        reader.timeline(BOB, text), reader.lines(BOB, text, set(), {1}), reader.calls(BOB, text),
+        reader.timeline(BOB, text), reader.grown(BOB, text, 0), reader.calls(BOB, text),
         reader.call(BOB, text), reader.waits(BOB, q=text), reader.waits(BOB, tool=text),
         reader.waits(BOB, session_id=text), reader.wait(BOB, text), reader.cards(BOB, text),
         reader.events(BOB, text), reader.events_before(BOB, text), reader.agent(BOB, text),
@@ -205,12 +205,12 @@ async def test_facts_behind_a_seq_are_given_to_a_stream(told: Told) -> None:
     session_id = await told.story.session()
     await told.story.message(session_id)
 
-    facts = await told.reader.facts_after(session_id, 1)
+    grown = await told.reader.grown(BOB, session_id, 1)
 
-    assert [(fact.seq, fact.event.TYPE) for fact in facts] == [
+    assert [(fact.seq, fact.event.TYPE) for fact in grown.facts] == [
         (2, "message.accepted"), (3, "turn.started"),
     ]  # fmt: skip
-    assert await told.reader.facts_after(session_id, 3) == []
+    assert (await told.reader.grown(BOB, session_id, 3)).facts == ()
 
 
 async def test_draft_and_progress_are_told_while_they_last(told: Told) -> None:

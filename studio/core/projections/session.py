@@ -35,8 +35,8 @@ class LimitUse:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionView:
-    """A session's page: its row, newest turn, limits, agent, newest 20 turns (newest first).
+class SessionHead:
+    """What a session is and how it stands: its row, newest turn and agent.
 
     `seq` is the session's newest fact at this very read, `position` the store's. `environment` is
     the name of the one that it works in, "" without one.
@@ -44,19 +44,40 @@ class SessionView:
 
     row: SessionRow
     turn: TurnRow | None
-    limits: tuple[LimitUse, ...]
     agent: AgentBrief
-    turns: tuple[TurnRow, ...]
     seq: int
     position: int
     environment: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SessionView(SessionHead):
+    """A session's page: its head, limits and newest 20 turns (newest first)."""
+
+    limits: tuple[LimitUse, ...]
+    turns: tuple[TurnRow, ...]
+
+
 _TURN_COLUMNS = [t[field.name] for field in fields(TurnRow)]
+
+
+def head(conn: sa.Connection, person: Person, session_id: str) -> SessionHead:
+    """How the session stands: three statements."""
+    row = _row(conn, person, session_id)
+    turns = _turns(conn, session_id, 1)
+    return SessionHead(turn=turns[0] if turns else None, **_about(conn, row))
 
 
 def view(conn: sa.Connection, person: Person, session_id: str) -> SessionView:
     """The session's page: four statements."""
+    row = _row(conn, person, session_id)
+    turns = _turns(conn, session_id, TURNS_SHOWN)
+    turn = turns[0] if turns else None
+    about = _about(conn, row)
+    return SessionView(turn=turn, turns=turns, limits=_limits(conn, about["row"], turn), **about)
+
+
+def _row(conn: sa.Connection, person: Person, session_id: str) -> sa.RowMapping:
     newest = sa.select(tables.positions.c.last).scalar_subquery().label("newest")
     name = sa.select(tables.environments.c.name).where(tables.environments.c.id == s.environment_id)
     place = name.scalar_subquery().label("place")
@@ -71,20 +92,21 @@ def view(conn: sa.Connection, person: Person, session_id: str) -> SessionView:
     )
     if row is None:
         raise sessions.not_found()
+    return row
+
+
+def _about(conn: sa.Connection, row: sa.RowMapping) -> dict[str, Any]:
     session = sessions.of(row)
-    turns = _turns(conn, session_id)
-    turn = turns[0] if turns else None
-    return SessionView(
-        row=session, turn=turn, turns=turns, seq=session.seq, position=row["newest"],
-        limits=_limits(conn, session, turn),
-        agent=agents.brief(conn, session.agent, session.agent_version),
-        environment=row["place"] or "",
-    )  # fmt: skip
+    return {
+        "row": session, "seq": session.seq, "position": row["newest"],
+        "agent": agents.brief(conn, session.agent, session.agent_version),
+        "environment": row["place"] or "",
+    }  # fmt: skip
 
 
-def _turns(conn: sa.Connection, session_id: str) -> tuple[TurnRow, ...]:
+def _turns(conn: sa.Connection, session_id: str, limit: int) -> tuple[TurnRow, ...]:
     query = sa.select(*_TURN_COLUMNS).where(t.session_id == session_id)
-    rows = sessions.rows(conn, query.order_by(t.number.desc()).limit(TURNS_SHOWN))
+    rows = sessions.rows(conn, query.order_by(t.number.desc()).limit(limit))
     return tuple(TurnRow(**{**row, "cost_known": bool(row["cost_known"])}) for row in rows)
 
 

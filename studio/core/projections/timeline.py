@@ -35,6 +35,8 @@ ENDS = (e.TurnCompleted.TYPE, e.TurnFailed.TYPE, e.TurnCancelled.TYPE)
 ENDED = frozenset(KINDS[type] for type in ENDS)
 LOST = "The model call was out when the worker stopped. It may have been billed; it is asked again."
 
+CALL = ("call.", "wait.", "decision.")
+
 c, t = tables.events.c, tables.turns.c
 opens_a_line = c.line == sa.literal_column("1")  # as in the index, to the letter
 
@@ -93,6 +95,14 @@ class Timeline:
     position: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Grown:
+    """Facts of a session, oldest first, and the lines they made or changed, as these are now."""
+
+    facts: tuple[e.Fact, ...]
+    lines: tuple[Line, ...]
+
+
 def window(
     conn: sa.Connection, person: Person, session_id: str, *, before: int | None,
     after: int | None, limit: int,
@@ -121,25 +131,25 @@ def window(
     )  # fmt: skip
 
 
-def some(
-    conn: sa.Connection, person: Person, session_id: str, effects: Collection[str],
-    seqs: Collection[int],
-) -> list[Line]:  # fmt: skip
-    """The lines of these effects and of these seqs, oldest first: at most six statements."""
+def grown(conn: sa.Connection, person: Person, session_id: str, facts: Collection[e.Fact]) -> Grown:
+    """The lines that these facts of a session made or changed: at most six statements."""
     sessions.head(conn, person, session_id)
+    effects = {
+        fact.event.effect_id  # type: ignore[attr-defined]
+        for fact in facts
+        if fact.event.TYPE.startswith(CALL)
+    }
+    seqs = {fact.seq for fact in facts if fact.event.LINE}
     found: dict[int, sa.RowMapping] = {}
     if seqs:
         query = _lines().where(c.session_id == session_id, c.seq.in_(list(seqs)))
-        found |= {row["seq"]: row for row in sessions.rows(conn, query) if row["line"]}
+        found |= {row["seq"]: row for row in sessions.rows(conn, query)}
     if effects:
         # by the effect alone, so that no planner walks the session's lines instead
         query = _lines().where(c.effect_id.in_(list(effects)))
-        found |= {
-            row["seq"]: row
-            for row in sessions.rows(conn, query)
-            if row["line"] and row["session_id"] == session_id
-        }
-    return _made(conn, [found[seq] for seq in sorted(found)])
+        found |= {row["seq"]: row for row in sessions.rows(conn, query) if row["line"]}
+    lines = _made(conn, [found[seq] for seq in sorted(found)]) if found else []
+    return Grown(facts=tuple(facts), lines=tuple(lines))
 
 
 def ends(

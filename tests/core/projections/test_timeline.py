@@ -1,7 +1,7 @@
 import pytest
 
 from studio.core.projections import timeline as projection
-from studio.core.reader import Line, Reader
+from studio.core.reader import Grown, Line, Reader
 from studio.core.rules import contents, ids
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
@@ -250,25 +250,26 @@ async def test_line_looks_the_same_however_it_was_fetched(
 ) -> None:
     session_id = await whole_story(story)
     whole = (await reader.timeline(bob, session_id)).lines
-    effects = {line.effect_id for line in whole if line.effect_id}
+    newest = (await reader.session_head(bob, session_id)).seq
 
-    by_seq = await reader.lines(bob, session_id, set(), {line.seq for line in whole})
-    by_effect = await reader.lines(bob, session_id, effects, set())
-    by_both = await reader.lines(bob, session_id, effects, {whole[0].seq})
+    grown = [await reader.grown(bob, session_id, after) for after in range(newest)]
 
-    assert tuple(by_seq) == whole
-    assert by_effect == [line for line in whole if line.effect_id]
-    assert by_both == [line for line in whole if line.effect_id or line == whole[0]]
+    assert grown[0].lines == whole
+    assert all(line in whole for one in grown for line in one.lines)
+    assert [one.facts[0].seq for one in grown] == list(range(1, newest + 1))
 
 
 async def test_line_of_a_call_is_found_by_its_effect_when_it_moved(
     story: Story, reader: Reader, bob: Person
 ) -> None:
     session_id, effect_id, wait_id = await story.held()
+    before = (await reader.session_head(bob, session_id)).seq
     await story.decide(session_id, wait_id, "approve")
     await story.run(session_id, effect_id)
 
-    (line,) = await reader.lines(bob, session_id, {effect_id}, set())
+    (line,) = (await reader.grown(bob, session_id, before)).lines
+
+    assert line.seq < before
 
     assert line.kind == "call"
     assert line.call is not None
@@ -278,22 +279,26 @@ async def test_line_of_a_call_is_found_by_its_effect_when_it_moved(
 async def test_facts_that_open_no_line_and_those_of_others_give_none(
     story: Story, reader: Reader, bob: Person
 ) -> None:
-    _, other_effect, _ = await story.held("Other")
-    session_id = await talk(story, 1)
+    await story.held("Other")
+    session_id = await story.session()
+    await story.held("Another")
 
-    assert await reader.lines(bob, session_id, {other_effect}, {1, 3, 999}) == []
-    assert await reader.lines(bob, session_id, set(), set()) == []
+    started = await reader.grown(bob, session_id, 0)
+
+    assert [fact.event.TYPE for fact in started.facts] == ["session.started"]
+    assert started.lines == ()
+    assert await reader.grown(bob, session_id, 1) == Grown(facts=(), lines=())
 
 
 async def test_timeline_of_a_private_session_is_not_found_by_others(
     story: Story, reader: Reader, alice: Person, bob: Person, charlie: Person
 ) -> None:
-    session_id, effect_id, _ = await story.held(private=True)
+    session_id, *_ = await story.held(private=True)
 
     for stranger in (bob, charlie):
         with pytest.raises(NotFound):
             await reader.timeline(stranger, session_id)
         with pytest.raises(NotFound):
-            await reader.lines(stranger, session_id, {effect_id}, {2})
+            await reader.grown(stranger, session_id, 0)
 
     assert (await reader.timeline(alice, session_id)).lines
