@@ -7,6 +7,7 @@ an old one. What packs well is sent with gzip; only these files are, for nothing
 import gzip
 import hashlib
 import mimetypes
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -43,7 +44,15 @@ class File:
 
 
 def href(path: str) -> str:
-    """The URL of a static file; a name that is not there stays as it is and answers 404."""
+    """The URL of a static file; a name that is not there stays as it is and answers 404.
+
+    A page asks for hundreds (each icon is one), so the disk is looked at once a second.
+    """
+    return _href(path, int(time.monotonic()))
+
+
+@lru_cache(maxsize=256)
+def _href(path: str, _second: int) -> str:
     found = find(path)
     return f"/static/{path}?v={found.hash}" if found else f"/static/{path}"
 
