@@ -11,9 +11,11 @@ TRACE = "ab" * 16
 NAMES = ("invoke_agent clerk", "chat small", "execute_tool weather")
 
 
-def send(studio: Studio, *, trace: str = TRACE, more: int = 0, below: int = 0) -> str:
+def send(
+    studio: Studio, *, trace: str = TRACE, more: int = 0, below: int = 0, rootless: bool = False
+) -> str:  # fmt: skip
     """An agent with a model call and a failed tool call, so many spans more beside them, and so
-    many below the model call; the trace's id."""
+    many below the model call; the trace's id. Without its root the agent itself is yet to come."""
     now = time.time_ns() - 60_000_000_000
     agent = _span(trace, 1, "", NAMES[0], now, 9_000, **_said("invoke_agent", agent="clerk"))
     model = _span(trace, 2, agent["spanId"], NAMES[1], now, 4_000, **_said("chat"))
@@ -28,7 +30,10 @@ def send(studio: Studio, *, trace: str = TRACE, more: int = 0, below: int = 0) -
         for n in range(below)
     ]
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
-    scope = {"scope": {"name": "by hand"}, "spans": [agent, model, tool, *rest]}
+    scope = {
+        "scope": {"name": "by hand"},
+        "spans": [*([] if rootless else [agent]), model, tool, *rest],
+    }
     body = {"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]}
     key = (studio.data / "cli.key").read_text().strip()
     answer = httpx.post(

@@ -3,9 +3,10 @@
 from playwright.sync_api import expect
 
 from e2e import outside
-from e2e.acts import fits, same_as_reloaded
+from e2e.acts import fits, look, same_as_reloaded
 from e2e.conftest import SignIn
 from e2e.studio import Studio
+from e2e.test_accessibility import is_accessible
 
 ROWS = ".wf__row[data-row]"
 WINDOW = 80  # rows
@@ -90,3 +91,43 @@ def test_it_is_read_on_a_phone_without_scripts(studio: Studio, sign_in: SignIn) 
     page.get_by_label("Kind").select_option("tool")
     page.get_by_role("button", name="Show").click()
     expect(page.locator(ROWS)).to_have_count(1)
+
+
+def test_an_open_trace_and_the_list_move_by_themselves(studio: Studio, sign_in: SignIn) -> None:
+    trace = outside.send(studio, trace="da" * 16, rootless=True)
+    page, listed = sign_in(studio), sign_in(studio)
+    look(listed, studio, "/traces/outside")
+    look(page, studio, f"/traces/{trace}?q=weather")
+    expect(page.locator(ROWS)).to_have_count(3)
+    expect(page.get_by_text("2 orphans")).to_be_visible()
+    is_accessible(page)
+
+    outside.send(studio, trace=trace, more=5)
+
+    expect(page.locator(ROWS)).to_have_count(8)
+    expect(page.get_by_text("2 orphans")).to_have_count(0)
+    expect(page.locator("#crumb")).to_have_text("clerk")
+    expect(page.locator("#hits")).to_contain_text("3 hits")
+    expect(listed.locator(f"#row-{trace}")).to_contain_text("clerk")
+    other = outside.send(studio, trace="db" * 16)
+    expect(listed.locator(f"#row-{other}")).to_be_visible()
+    same_as_reloaded(page)
+    same_as_reloaded(listed)
+    is_accessible(listed)
+
+
+def test_what_is_looked_at_stays_while_a_trace_grows(studio: Studio, sign_in: SignIn) -> None:
+    trace = outside.send(studio, trace="dc" * 16, below=2)
+    page = sign_in(studio)
+    look(page, studio, f"/traces/{trace}")
+    page.get_by_role("link", name="chat small", exact=True).click()
+    expect(page.locator("#span-title")).to_have_text("chat small")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("2 rows folded")).to_be_visible()
+
+    outside.send(studio, trace=trace, below=2, more=4)
+
+    expect(page.get_by_text("4 rows folded")).to_be_visible()
+    expect(page.locator(ROWS)).to_have_count(5)
+    expect(page.locator("#span-title")).to_have_text("chat small")
+    same_as_reloaded(page)

@@ -336,7 +336,8 @@ def _outside(settings: Settings) -> OutsideLimits:
     """How much is taken and kept of traces from outside."""
     return OutsideLimits(
         request_bytes=settings.outside_mib * MIB, request_spans=settings.outside_request_spans,
-        trace_spans=settings.outside_spans, days=settings.outside_days,
+        trace_spans=settings.outside_spans, trace_bytes=settings.outside_trace_mib * MIB,
+        sender_bytes=settings.outside_sender_mib * MIB, days=settings.outside_days,
         traces=settings.outside_traces,
     )  # fmt: skip
 

@@ -241,6 +241,12 @@ class Settings:
     outside_spans: int = _setting(
         "OUTSIDE_SPANS", "50000", "1-50000", _whole(1, 50_000),
         "How many spans are kept of one trace from outside.")
+    outside_trace_mib: int = _setting(
+        "OUTSIDE_TRACE_MIB", "256", "1-1000000", _whole(1, 1_000_000),
+        "How many MiB are kept of one trace from outside, all its spans unpacked.")
+    outside_sender_mib: int = _setting(
+        "OUTSIDE_SENDER_MIB", "16384", "1-1000000000", _whole(1, 1_000_000_000),
+        "How many MiB are kept of one sender of spans, unpacked; beyond, new ones are refused.")
     outside_request_spans: int = _setting(
         "OUTSIDE_REQUEST_SPANS", "20000", "1-1000000", _whole(1, 1_000_000),
         "How many spans are taken of one OTLP request; the rest of it is refused.")

@@ -4,7 +4,6 @@ Nothing else counts: no cookie, no key in the URL. A key that does not fit is re
 tried instead of it.
 """
 
-import asyncio
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
@@ -14,25 +13,27 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from studio.api.errors import Problem
+from studio.api.takings import Takings
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Unknown
 from studio.core.runtime import Runtime
 
 KEY_IN_URL = re.compile(rb"stk_[A-Za-z0-9_-]{20}")
 PEOPLE_REMEMBERED = 10_000
-AT_WORK = 2  # OTLP requests that are decoded and written at once; the others wait
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
     """What one key may ask for: so many requests a second, so many at once, so many streams.
 
-    `takings` are OTLP requests, of all keys together, that are in hand at once: each may be large.
+    `takings_each` are OTLP requests of one key that are in hand at once, `takings` those of all
+    keys whose body is there: each may be large.
     """
 
     a_second: float = 500.0
     at_once: int = 2_000
     streams: int = 100
+    takings_each: int = 8
     takings: int = 16
 
 
@@ -72,8 +73,7 @@ class Gate:
         self._rates, self._now = rates, monotonic
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._streams: Counter[str] = Counter()
-        self._takings = 0
-        self._worked = asyncio.Semaphore(AT_WORK)
+        self.takings = Takings(each=rates.takings_each, most=rates.takings)
 
     def pass_one(self, person: Person) -> None:
         """Let one request pass, or raise 429 with the time to wait."""
@@ -99,20 +99,6 @@ class Gate:
             self._streams[person.actor] -= 1
             if not self._streams[person.actor]:
                 del self._streams[person.actor]
-
-    @contextmanager
-    def taking(self) -> Iterator[asyncio.Semaphore]:
-        """Hold a place for an OTLP request; what is given is waited for before it is worked on."""
-        if self._takings >= self._rates.takings:
-            raise Problem(
-                429, "otlp.busy", "Many OTLP requests are being taken. Send this one again.",
-                headers={"Retry-After": "1"}, details={"retry_after": 1},
-            )  # fmt: skip
-        self._takings += 1
-        try:
-            yield self._worked
-        finally:
-            self._takings -= 1
 
 
 def _too_many(what: str, wait: int) -> Problem:

@@ -76,6 +76,10 @@ class OutsideQuestions(Questions):
         """Spans that were sent and not kept, by sender and reason."""
         return await self._read(outside.refusals)
 
+    async def outside_moves(self) -> int:
+        """A number that grows whenever spans came, were refused or went."""
+        return await self._read(outside.moves)
+
     async def outside_head(self, person: Person, trace_id: str) -> OutsideRow:
         """One trace without its spans."""
         return await self._read(lambda conn: outside.head(conn, trace_id), trace_id)

@@ -18,6 +18,7 @@ from studio.web.errors import HANDLERS
 from studio.web.hub import Hub
 from studio.web.list_topics import LISTS
 from studio.web.middleware import middleware, outermost
+from studio.web.outside_topics import OutsideTopic, OutsideTraceTopic
 from studio.web.pace import Pace
 from studio.web.pages import links
 from studio.web.routes import routes
@@ -39,6 +40,9 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.demo = demo
     made.state.exports = Counter[str]()
     made.state.link_pace = Pace(links.TRIES, links.SECONDS)
-    own = {"servers": ServersTopic, "environment": EnvironmentTopic}
+    own = {
+        "servers": ServersTopic, "environment": EnvironmentTopic, "outside": OutsideTopic,
+        "outside_trace": OutsideTraceTopic,
+    }  # fmt: skip
     made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, **own})
     return made

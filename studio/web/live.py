@@ -1,10 +1,10 @@
 """The one stream of each open page: what is pushed is inert, what can act is told to look again.
 
 Its ids are the session's sequence numbers on a session's page, positions of the journal on lists,
-and absent for the counts and the banner. It begins with what was missed since `Last-Event-ID`
-(else `?after=`), says `live`, then tells what happens, with a `beat` every ten seconds. It ends
-with `gone` when the person is signed out, and without a word when the viewer is too slow or the
-server stops.
+counts of what came on the pages of traces from outside, and absent for the counts and the banner.
+It begins with what was missed since `Last-Event-ID` (else `?after=`), says `live`, then tells what
+happens, with a `beat` every ten seconds. It ends with `gone` when the person is signed out, and
+without a word when the viewer is too slow or the server stops.
 """
 
 import asyncio
@@ -80,6 +80,18 @@ async def disk(request: Request) -> Response:
 async def traces(request: Request) -> Response:
     """GET /live/traces."""
     return answer(request, ("traces", "traces"), ("collector", "collector"), VIEWS)
+
+
+async def outside(request: Request) -> Response:
+    """GET /live/outside: the list of traces from outside."""
+    return answer(request, ("outside", "outside"))
+
+
+async def outside_trace(request: Request) -> Response:
+    """GET /live/outside/{trace_id}."""
+    state = request.app.state
+    row = await state.reader.outside_head(request.state.person, request.path_params["trace_id"])
+    return answer(request, ("outside_trace", row.id))
 
 
 async def servers(request: Request) -> Response:

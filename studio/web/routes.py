@@ -182,6 +182,8 @@ routes = [
     _get("/live/approvals", live.approvals),
     _get("/live/sessions", live.sessions),
     _get("/live/traces", live.traces),
+    _get("/live/outside", live.outside),
+    _get("/live/outside/{trace_id}", live.outside_trace),
     _get("/live/session/{session_id}", live.session),
     _get("/live/trace/{session_id}", live.trace),
     _get("/live/servers", live.servers),

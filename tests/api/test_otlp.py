@@ -1,6 +1,5 @@
 """OTLP as it is sent by programs that are well, broken or hostile: what is taken, what is told."""
 
-import asyncio
 import gzip
 import json
 import time
@@ -15,7 +14,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from studio.api.auth import Rates
 from tests.api.conftest import Studio
 from tests.core.conftest import CHARLIE
 
@@ -393,18 +391,6 @@ async def test_a_sender_sends_and_sees_nothing(studio: Studio) -> None:
     assert (sent.status_code, sent.content) == (200, b"")
     assert {answer.status_code for answer in asked} == {403}
     assert (await only(studio))["sent_by"] == "application:exporter"
-
-
-@pytest.mark.parametrize("rates", [Rates(takings=1)])
-async def test_one_request_too_many_is_told_to_wait(studio: Studio) -> None:
-    data = request_of(studio, 400).SerializeToString()
-
-    answers = await asyncio.gather(*(send(studio, data) for _ in range(4)))
-
-    late = [answer for answer in answers if answer.status_code == 429]
-    assert late
-    assert {answer.headers["retry-after"] for answer in late} == {"1"}
-    assert (await only(studio))["spans"] == 400
 
 
 SPANS = st.lists(

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from studio.web.narrowed import ROWS
 from tests.core.rules.outside.spans import TRACE, span_id
 from tests.web import html
@@ -201,6 +203,51 @@ async def test_a_span_that_never_ended_says_so(studio: Studio, charlie: Visitor)
 
     assert "never ended" in page.one("li", id=f"row-{span_id(2)}").text
     assert "never ended" in page.one(id="span").text
+
+
+async def test_orphans_and_rings_are_marked_in_their_rows_and_counted_above(
+    studio: Studio, charlie: Visitor
+) -> None:
+    spans = [
+        sent(studio, 1, 0, 90, 5), sent(studio, 2, 99, 80, 5), sent(studio, 3, 98, 70, 5),
+        sent(studio, 4, 5, 60, 5), sent(studio, 5, 4, 50, 5), sent(studio, 6, 1, 40, 5),
+    ]  # fmt: skip
+    await studio.runtime.take_spans(SENDER, iter(spans))
+
+    page = await charlie.open(f"/traces/{TRACE}")
+
+    words = {
+        number: [mark.text for mark in page.one(id=f"row-{span_id(number)}").all("small")]
+        for number in range(1, 7)
+    }
+    assert words == {1: [], 2: ["orphan"], 3: ["orphan"], 4: ["ring"], 5: [], 6: []}
+    mark = page.one(id=f"row-{span_id(2)}").one("small")
+    assert mark.attrs["title"] == "Its parent never came; it stands under the root."
+    assert len(mark.all("svg")) == 1
+    head = page.one("main").one("h1").text + page.one("main").text
+    assert "2 orphans" in head
+    assert "1 ring" in head
+    await studio.runtime.take_spans(SENDER, iter([sent(studio, 1, 0, 9, 5, trace_id="cd" * 16)]))
+    assert "orphan" not in (await charlie.get(f"/traces/{'cd' * 16}")).text
+
+
+async def test_a_filter_that_looked_at_a_part_says_so(
+    studio: Studio, charlie: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.core.projections.outside.LOOKED", 2)
+    for number in range(1, 6):
+        service = "desk" if number == 1 else "shop"
+        trace = f"{number:032x}"
+        await studio.runtime.take_spans(
+            SENDER, iter([sent(studio, 1, 0, 9, 5, trace_id=trace, service=service)])
+        )
+
+    page = await charlie.open("/traces/outside?service=desk")
+    assert "None of these fits" in page.one("main").text
+    for _ in range(2):
+        page = await charlie.open(page.role("link", "Search older")[0].attrs["href"])
+
+    assert len(page.all("tr", data_row="")) == 1
 
 
 async def test_what_is_not_there_is_not_found(charlie: Visitor) -> None:

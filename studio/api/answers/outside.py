@@ -33,7 +33,8 @@ class OutsideTrace:
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideTraces:
-    """A page of traces from outside, the newest first."""
+    """A page of traces from outside, the newest first. One that is filtered may have few or none
+    while `next` goes on: it looked at the newest alone."""
 
     items: tuple[OutsideTrace, ...]
     next: str | None

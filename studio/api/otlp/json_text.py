@@ -20,7 +20,6 @@ from studio.core.rules.outside.cutting import (
     ATTRIBUTES,
     EVENTS,
     ITEMS,
-    KEY_CHARACTERS,
     LEVELS,
     LINKS,
     Cutter,
@@ -192,10 +191,10 @@ def _attributes(pairs: Any, cutter: Cutter, place: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     pairs = pairs or []
     for pair in pairs[:ATTRIBUTES]:
-        key = plain(pair["key"], KEY_CHARACTERS)
+        key = plain(cutter.key(pair["key"]))
         found[key] = _value(pair.get("value") or {}, cutter, place + key, 0)
-    if len(pairs) > ATTRIBUTES:
-        cutter.drop(len(pairs) - ATTRIBUTES)
+    if len(pairs) > len(found):  # too many, or of one name
+        cutter.drop(len(pairs) - len(found))
     return found
 
 
@@ -212,6 +211,7 @@ def _value(value: Any, cutter: Cutter, key: str, level: int) -> Any:
         elif kind == "bytesValue":
             return cutter.data(key, _bytes(one))
         elif level >= LEVELS:
+            cutter.drop()
             return None
         elif kind == "arrayValue":
             items = one.get("values") or []
@@ -221,7 +221,7 @@ def _value(value: Any, cutter: Cutter, key: str, level: int) -> Any:
             pairs = one.get("values") or []
             cutter.drop(max(len(pairs) - ITEMS, 0))
             return {
-                plain(pair["key"], KEY_CHARACTERS): _value(
+                plain(cutter.key(pair["key"])): _value(
                     pair.get("value") or {}, cutter, key, level + 1
                 )
                 for pair in pairs[:ITEMS]

@@ -16,7 +16,6 @@ from studio.core.rules.outside.cutting import (
     ATTRIBUTES,
     EVENTS,
     ITEMS,
-    KEY_CHARACTERS,
     LEVELS,
     LINKS,
     Cutter,
@@ -171,10 +170,10 @@ def _parent(data: bytes) -> str:
 def _attributes(pairs: Any, cutter: Cutter, place: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for pair in pairs[:ATTRIBUTES]:
-        key = pair.key[:KEY_CHARACTERS]
+        key = cutter.key(pair.key)
         found[key] = _value(pair.value, cutter, place + key, 0)
-    if len(pairs) > ATTRIBUTES:
-        cutter.drop(len(pairs) - ATTRIBUTES)
+    if len(pairs) > len(found):  # too many, or of one name
+        cutter.drop(len(pairs) - len(found))
     return found
 
 
@@ -188,8 +187,8 @@ def _value(value: Any, cutter: Cutter, key: str, level: int) -> Any:
         return finite(value.double_value)
     elif kind == "bytes_value":
         return cutter.data(key, value.bytes_value)
-    elif kind is None or level >= LEVELS:
-        return None
+    elif kind is not None and level >= LEVELS:
+        cutter.drop()
     elif kind == "array_value":
         items = value.array_value.values
         cutter.drop(max(len(items) - ITEMS, 0))
@@ -198,7 +197,7 @@ def _value(value: Any, cutter: Cutter, key: str, level: int) -> Any:
         pairs = value.kvlist_value.values
         cutter.drop(max(len(pairs) - ITEMS, 0))
         return {
-            pair.key[:KEY_CHARACTERS]: _value(pair.value, cutter, key, level + 1)
+            cutter.key(pair.key): _value(pair.value, cutter, key, level + 1)
             for pair in pairs[:ITEMS]
         }
     return None

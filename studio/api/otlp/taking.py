@@ -16,12 +16,13 @@ from studio.api import wire
 from studio.api.endpoint import Ask, Endpoint
 from studio.api.errors import Problem
 from studio.api.otlp import answering, json_text, protobuf, unpacking
+from studio.api.takings import Taking
 from studio.core.rules import access
 from studio.core.rules.outside import claims
 from studio.core.rules.outside.claims import Claim, Refusal
 from studio.core.rules.outside.cutting import Resources
 
-BODY_SECONDS = 60.0
+BODY_SECONDS = 30.0
 ENCODINGS = ("", "identity", "gzip")
 Spans = Iterator[Claim | Refusal]
 
@@ -31,9 +32,9 @@ async def take(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
     access.needs_to_send_spans(ask.person)
     kind, packed = _looked_at(ask.request)
     limits = ask.runtime.outside
-    with ask.parts.gate.taking() as worked:
-        data = await _body(ask.request, limits.request_bytes)
-        async with worked:
+    with ask.parts.gate.takings.place(ask.person, limits.request_bytes) as taking:
+        data = await _body(ask.request, limits.request_bytes, taking)
+        async with taking.work():
             if packed:
                 data = await asyncio.to_thread(unpacking.gunzip, data, limits.request_bytes)
             spans = await asyncio.to_thread(_spans, data, kind, limits.request_spans)
@@ -61,10 +62,11 @@ def _looked_at(request: Request) -> tuple[str, bool]:
     return kind, encoding == "gzip"
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request, most: int, taking: Taking) -> bytes:
     kept = bytearray()
     try:
         async for chunk in wire.bounded(request, most, BODY_SECONDS).stream():
+            taking.arrived(len(chunk))
             kept += chunk
     except ClientDisconnect:
         raise Problem(400, "body.cut", "The connection ended before the body did.") from None

@@ -25,7 +25,7 @@ MOST_SPANS = 50_000
 EXPORTED = 200  # spans read at once for an export, and about how many bytes of them
 EXPORTED_BYTES = 8 * 1024 * 1024
 NAMES = 100  # services, and agents, that a list offers
-LOOKED = 20_000  # newest traces that those are looked for in
+LOOKED = 20_000  # traces that those, and what a filter asks for, are looked for in at once
 MS = 1_000_000  # ns
 
 o, s, p = tables.outside_traces.c, tables.outside_spans.c, tables.outside_payloads.c
@@ -71,12 +71,14 @@ class OutsideRow:
 @dataclass(frozen=True, kw_only=True)
 class OutsideTrace:
     """One trace: its row and its spans as a tree. `conventions` counts spans by how they were
-    recognised ("" when by none), `scopes` by what made them."""
+    recognised ("" when by none), `scopes` by what made them, `loose` those whose parents are
+    amiss, by how."""
 
     row: OutsideRow
     trace: Trace
     conventions: Mapping[str, int] = field(default_factory=dict)
     scopes: Mapping[str, int] = field(default_factory=dict)
+    loose: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,19 +120,33 @@ class RefusalRow:
 def page(
     conn: sa.Connection, asked: AskedOutside, *, limit: int, cursor: str | None
 ) -> Page[OutsideRow]:
-    """One page, the newest first: one statement."""
+    """One page, the newest first. A filter by names looks at so many traces, whatever it finds; it
+    says when there are more, and the next page goes on with those."""
     pages.one_of("state", asked.state, STATES)
     bound = pages.filter_digest(list="outside_traces", **vars(asked))
     place = pages.place(cursor, bound, int, str)
-    query = sa.select(*_columns()).where(*_chosen(asked))
+    within = [o.taken >= asked.since] if asked.since is not None else []
     if place is not None:
-        query = query.where(sa.tuple_(o.taken, o.id) < sa.tuple_(*map(sa.literal, place)))
+        within.append(sa.tuple_(o.taken, o.id) < sa.tuple_(*map(sa.literal, place)))
+    edge = _edge(conn, within) if asked.service or asked.agent or asked.state else None
+    if edge is not None:
+        within.append(sa.tuple_(o.taken, o.id) >= sa.tuple_(*map(sa.literal, edge)))
+    query = sa.select(*_columns()).where(*within, *_chosen(asked))
     query = query.order_by(o.taken.desc(), o.id.desc()).limit(pages.size(limit) + 1)
     found = [_row(row) for row in conn.execute(query).mappings()]
     items = tuple(found[:limit])
     if len(found) > limit:
         return Page(items=items, next=pages.cursor(bound, (items[-1].taken, items[-1].id)))
+    if edge is not None:
+        return Page(items=items, next=pages.cursor(bound, edge), complete=False)
     return Page(items=items)
+
+
+def _edge(conn: sa.Connection, within: list[Any]) -> tuple[int, str] | None:
+    """The last trace of those that are looked at; None when there are fewer."""
+    query = sa.select(o.taken, o.id).where(*within).order_by(o.taken.desc(), o.id.desc())
+    row = conn.execute(query.limit(1).offset(LOOKED - 1)).one_or_none()
+    return None if row is None else (row.taken, row.id)
 
 
 def names(conn: sa.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -142,6 +158,11 @@ def names(conn: sa.Connection) -> tuple[tuple[str, ...], tuple[str, ...]]:
         query = sa.select(column).where(column != "").distinct().order_by(column)
         found.append(tuple(conn.execute(query.limit(NAMES)).scalars()))
     return found[0], found[1]
+
+
+def moves(conn: sa.Connection) -> int:
+    """A number that grows whenever spans came, were refused or went."""
+    return outside.moves(conn)
 
 
 def refusals(conn: sa.Connection) -> list[RefusalRow]:
@@ -160,9 +181,11 @@ def one(conn: sa.Connection, trace_id: str) -> OutsideTrace:
         id=row.id, name=row.name, agent=row.agent, service=row.service, state=row.state,
         began=row.began, ended=row.ended,
     )  # fmt: skip
+    trace = arranging.arranged(told, map(_place, rows), _span)
     return OutsideTrace(
         row=row,
-        trace=arranging.arranged(told, map(_place, rows), _span),
+        trace=trace,
+        loose=Counter(span.loose for span in trace.spans if span.loose),
         conventions=Counter(one.convention for one in rows),
         scopes=Counter(one.scope for one in rows),
     )
@@ -227,8 +250,6 @@ def _chosen(asked: AskedOutside) -> Iterator[sa.ColumnElement[bool]]:
     ):
         if value:
             yield column == value
-    if asked.since is not None:
-        yield o.taken >= asked.since
 
 
 def _row(row: sa.RowMapping) -> OutsideRow:
@@ -249,6 +270,7 @@ def _span(place: Place) -> Span:
         state=row.state, start=place.start, end=place.end, depth=place.depth,
         server=row.server, code=row.code,
         words=place.words, is_critical=place.is_critical, is_slowest=place.is_slowest,
+        loose=place.loose,
         input_tokens=row.input_tokens, output_tokens=row.output_tokens,
         cached_tokens=row.cached_tokens, reasoning_tokens=row.reasoning_tokens, cost=row.cost,
     )  # fmt: skip

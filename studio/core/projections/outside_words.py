@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import sqlalchemy as sa
 
+from studio.core.rules.outside import cutting
 from studio.core.store import outside, tables
 
 MOST_CHARACTERS = 64 * 1024 * 1024  # that are looked through, of all spans together
@@ -40,7 +41,7 @@ def _texts(conn: sa.Connection, trace_id: str) -> Iterator[tuple[str, str]]:
         for row in rows:
             said = outside.unpack(bytes(row.data))
             said.pop("resource", None)
-            yield row.span_id, outside.ENCODER.encode(said).lower()
+            yield row.span_id, cutting.written(said).decode().lower()
         if len(rows) < WINDOW:
             return
         after = rows[-1].span_id

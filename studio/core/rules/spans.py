@@ -156,7 +156,9 @@ class Span:
     command, keep, connect); `origin` the kind of a call (mcp, http and so on); `who` decided a
     wait. `attempt` counts sends of a call and attempts of a step. `first_token` is ms from the
     start. `is_critical`: the turn would have ended sooner without. `is_cut`: it reached beyond its
-    parent and is drawn within. `more` are further attributes by their names.
+    parent and is drawn within. `loose` says why a span from outside stands under the root: orphan
+    (its parent never came) or ring (it and its parents stand in one). `more` are further attributes
+    by their names.
     """
 
     id: str
@@ -192,6 +194,7 @@ class Span:
     environment_id: str | None = None
     disk_version: int | None = None
     is_cut: bool = False
+    loose: str = ""
     more: Mapping[str, str | int | float | bool] = field(default_factory=lambda: NOTHING)
 
     def lasted(self, now: int) -> int:

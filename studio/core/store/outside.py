@@ -1,36 +1,39 @@
-"""Traces from outside: keep their spans, count them, and let go of what is old.
+"""Traces from outside: keep their spans, and count them.
 
-A span that is here already is not kept twice; the first that came stands. Counts of a trace are
-of the spans that are here. On PostgreSQL the rows of the traces are locked in order, so that two
-senders of one trace wait for each other and nobody else does.
+A span that is here already is not kept twice; the first that came stands. Counts of a trace and of
+a sender are of the spans that are here. On PostgreSQL rows are locked in one order, by whoever
+keeps and by whoever sweeps: traces by id, senders by name, refusals. So nobody waits in a ring, and
+two senders of different traces do not wait for each other before they commit.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection as Connection
 
+from studio.core.rules.outside import cutting
 from studio.core.rules.outside.claims import Limits, Refusal, named
 from studio.core.rules.outside.recognising import Known
 from studio.core.store import raw
 
-DAY = 86_400_000
 MANY = 50  # values of one statement, so that there is one text of it
-SWEPT = 2_000  # spans, or traces, that one sweep takes away
 LONG = 1_024  # bytes from which a payload is compressed
-ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 ZSTD = b"\x28\xb5\x2f\xfd"
-REFUSALS_KEPT = 30 * DAY
+NUMBERS = 100  # bytes that ids, times and numbers of one span may take
 
 NEW_TRACE = (
     "INSERT INTO outside_traces (id, name, agent, service, talk, sent_by, state, began, ended, "
     "taken, changed) VALUES (?, ?, '', ?, '', ?, 'incomplete', ?, ?, ?, ?) "
-    "ON CONFLICT (id) DO NOTHING"
+    "ON CONFLICT (id) DO "
 )
-COUNTED = f"SELECT id, spans FROM outside_traces WHERE id IN ({', '.join('?' * MANY)})"  # noqa: S608
+OURS = {  # on PostgreSQL a row that is here is ours from then on, and no sweep takes it away
+    "sqlite": "NOTHING",
+    "postgresql": "UPDATE SET taken = outside_traces.taken",
+}
+COUNTED = f"SELECT id, spans, bytes FROM outside_traces WHERE id IN ({', '.join('?' * MANY)})"  # noqa: S608
 HERE = (
     "SELECT trace_id, span_id FROM outside_spans WHERE (trace_id, span_id) IN "  # noqa: S608
     f"(VALUES {', '.join(['(?, ?)'] * MANY)})"
@@ -38,7 +41,7 @@ HERE = (
 SPAN = (
     "trace_id", "span_id", "parent_id", "name", "kind", "what", "convention", "state", "began",
     "ended", "server", "agent", "service", "scope", "code", "words", "input_tokens",
-    "output_tokens", "cached_tokens", "reasoning_tokens", "cost", "sent_by",
+    "output_tokens", "cached_tokens", "reasoning_tokens", "cost", "sent_by", "bytes",
 )  # fmt: skip
 NEW_SPAN = (
     f"INSERT INTO outside_spans ({', '.join(SPAN)}) VALUES ({', '.join('?' * len(SPAN))}) "  # noqa: S608
@@ -49,8 +52,8 @@ NEW_PAYLOAD = (
     "ON CONFLICT (trace_id, span_id) DO NOTHING"
 )
 GROW = (
-    "UPDATE outside_traces SET changed = ?, spans = spans + ?, models = models + ?, "
-    "tools = tools + ?, errors = errors + ?, input_tokens = input_tokens + ?, "
+    "UPDATE outside_traces SET changed = ?, spans = spans + ?, bytes = bytes + ?, "
+    "models = models + ?, tools = tools + ?, errors = errors + ?, input_tokens = input_tokens + ?, "
     "output_tokens = output_tokens + ?, cost = cost + ?, unpriced = unpriced + ?, "
     "began = CASE WHEN began < ? THEN began ELSE ? END, "
     "ended = CASE WHEN ended > ? THEN ended ELSE ? END, "
@@ -66,20 +69,11 @@ REFUSED = (
     "ON CONFLICT (sent_by, code) DO UPDATE SET count = outside_refusals.count + excluded.count, "
     "example = excluded.example, time = excluded.time"
 )
-
-OLD_REFUSALS = "DELETE FROM outside_refusals WHERE time < ?"
-TOO_MANY = (
-    "UPDATE outside_traces SET changed = 0 WHERE id IN (SELECT id FROM outside_traces "
-    "WHERE changed > 0 ORDER BY changed, id LIMIT ?)"
-)
-OLD = "SELECT id, changed FROM outside_traces WHERE changed < ? ORDER BY changed, id LIMIT ?"
-MARK = "UPDATE outside_traces SET changed = 0 WHERE id = ? AND changed = ?"
-SOME = "(SELECT span_id FROM outside_spans WHERE trace_id = ? ORDER BY span_id LIMIT ?)"
-LET_PAYLOADS = f"DELETE FROM outside_payloads WHERE trace_id = ? AND span_id IN {SOME}"  # noqa: S608
-LET_SPANS = f"DELETE FROM outside_spans WHERE trace_id = ? AND span_id IN {SOME}"  # noqa: S608
-LET_TRACE = (
-    "DELETE FROM outside_traces WHERE id = ? AND changed = 0 AND NOT EXISTS "
-    "(SELECT 1 FROM outside_spans WHERE trace_id = outside_traces.id)"
+OF_SENDER = "SELECT bytes FROM outside_senders WHERE sent_by = ?"
+SENDER = (
+    "INSERT INTO outside_senders (sent_by, spans, bytes, moves) VALUES (?, ?, ?, 1) "
+    "ON CONFLICT (sent_by) DO UPDATE SET spans = outside_senders.spans + excluded.spans, "
+    "bytes = outside_senders.bytes + excluded.bytes, moves = outside_senders.moves + 1"
 )
 
 
@@ -89,6 +83,20 @@ class Ready:
 
     known: Known
     payload: bytes
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it takes: the texts of its row, and what it says in full, unpacked."""
+        known, claim = self.known, self.known.claim
+        texts = "".join((
+            claim.name, known.what, known.server or "", known.agent, claim.service, claim.scope,
+            known.code, known.words,
+        ))  # fmt: skip
+        length = len(texts) if texts.isascii() else len(texts.encode("utf-8", "replace"))
+        return NUMBERS + length + size(self.payload)
+
+
+_Sized = tuple[Ready, int]  # a span with its bytes
 
 
 @dataclass(slots=True)
@@ -101,14 +109,15 @@ class Kept:
 
 
 def pack(known: Known) -> bytes:
-    """What one span says in full, as it is kept."""
+    """What one span says in full, as it is kept: no more than a bound of bytes, all counted."""
     claim = known.claim
-    value = {
+    said = {
         "attributes": claim.attributes, "resource": claim.resource, "events": claim.events,
         "links": claim.links, "cut": claim.cut, "dropped": claim.dropped,
     }  # fmt: skip
-    text = ENCODER.encode({name: one for name, one in value.items() if one})
-    data = text.encode("utf-8", "replace")
+    data = cutting.written({name: one for name, one in said.items() if one})
+    if len(data) > cutting.SPAN_BYTES:
+        data = cutting.written(cutting.fitting(said))
     if len(data) < LONG:
         return data
     import zstandard
@@ -139,33 +148,73 @@ def keep(
     conn: sa.Connection, spans: Sequence[Ready], *, at: int, sent_by: str, limits: Limits
 ) -> Kept:
     """Keep spans that are not here yet. `at` is ms."""
-    kept = Kept()
     by_trace: dict[str, dict[str, Ready]] = {}
     for one in spans:
         by_trace.setdefault(one.known.claim.trace_id, {}).setdefault(one.known.claim.span_id, one)
     traces = sorted(by_trace)
-    raw.put_many(conn, NEW_TRACE, [_trace(trace, by_trace[trace], at, sent_by) for trace in traces])
+    raw.put_many(
+        conn, NEW_TRACE + OURS[conn.dialect.name],
+        [_trace(trace, by_trace[trace], at, sent_by) for trace in traces],
+    )  # fmt: skip
     counted = _counted(conn, traces)
     here = _here(
-        conn, [(trace, span) for trace in traces if counted[trace] for span in by_trace[trace]]
+        conn, [(trace, span) for trace in traces if counted[trace][0] for span in by_trace[trace]]
     )
-    fresh: dict[str, list[Ready]] = {}
+    room, refused = _Room(conn, sent_by, limits), list[Refusal]()
+    fresh: dict[str, list[_Sized]] = {}
     for trace in traces:
         found = [one for span, one in by_trace[trace].items() if (trace, span) not in here]
-        room = max(limits.trace_spans - counted[trace], 0)
-        kept.refused += [Refusal("trace_full", named(one.known.claim)) for one in found[room:]]
-        if found[:room]:
-            fresh[trace] = found[:room]
+        if fits := room.fitting(found, counted[trace], refused):
+            fresh[trace] = fits
     new = [one for found in fresh.values() for one in found]
-    raw.put_many(conn, NEW_SPAN, [_span(one.known, sent_by) for one in new])
+    raw.put_many(conn, NEW_SPAN, [_span(one.known, sent_by, weight) for one, weight in new])
     raw.put_many(
         conn, NEW_PAYLOAD,
-        [(one.known.claim.trace_id, one.known.claim.span_id, one.payload) for one in new],
+        [(one.known.claim.trace_id, one.known.claim.span_id, one.payload) for one, _ in new],
     )  # fmt: skip
     _grow(conn, fresh, at)
-    kept.new = len(new)
-    kept.here = len(spans) - kept.new - len(kept.refused)
-    return kept
+    if new:
+        moved(conn, {sent_by: (len(new), sum(weight for _, weight in new))})
+    return Kept(new=len(new), here=len(spans) - len(new) - len(refused), refused=refused)
+
+
+class _Room:
+    """How much more is kept of a trace and of a sender. Several requests of one sender that are in
+    hand at once may pass its bound by what each of them brings."""
+
+    def __init__(self, conn: sa.Connection, sent_by: str, limits: Limits) -> None:
+        row = raw.one(conn, OF_SENDER, (sent_by,))
+        self._limits, self._left = limits, limits.sender_bytes - (row[0] if row else 0)
+
+    def fitting(
+        self, found: Sequence[Ready], counted: tuple[int, int], refused: list[Refusal]
+    ) -> "list[_Sized]":
+        """Of new spans of a trace those that fit, each with its bytes; the others are refused."""
+        spans, left = self._limits.trace_spans - counted[0], self._limits.trace_bytes - counted[1]
+        fits = list[_Sized]()
+        for one in found:
+            weight = one.weight
+            if len(fits) >= spans:
+                refused.append(Refusal("trace_full", named(one.known.claim)))
+            elif weight > left:
+                refused.append(Refusal("trace_large", named(one.known.claim)))
+            elif weight > self._left:
+                refused.append(Refusal("sender_full", named(one.known.claim)))
+            else:
+                left, self._left = left - weight, self._left - weight
+                fits.append((one, weight))
+        return fits
+
+
+def moved(conn: sa.Connection, senders: Mapping[str, tuple[int, int]]) -> None:
+    """So many spans and bytes of these senders came (or, below zero, went). Locks them in order."""
+    raw.put_many(conn, SENDER, [(name, *senders[name]) for name in sorted(senders)])
+
+
+def moves(conn: sa.Connection) -> int:
+    """A number that grows whenever spans came, were refused or went."""
+    (found,) = raw.one(conn, "SELECT coalesce(sum(moves), 0) FROM outside_senders")
+    return int(found)
 
 
 def refuse(conn: sa.Connection, refused: Iterable[Refusal], *, at: int, sent_by: str) -> None:
@@ -174,6 +223,8 @@ def refuse(conn: sa.Connection, refused: Iterable[Refusal], *, at: int, sent_by:
     for one in refused:
         count, example = sums.get(one.code, (0, ""))
         sums[one.code] = (count + one.count, example or one.span)
+    if sums:
+        moved(conn, {sent_by: (0, 0)})
     rows = [(sent_by, code, *sums[code], at) for code in sorted(sums)]
     raw.put_many(conn, REFUSED, rows)
 
@@ -183,29 +234,6 @@ def payload(conn: sa.Connection, trace_id: str, span_id: str) -> dict[str, Any]:
     statement = "SELECT data FROM outside_payloads WHERE trace_id = ? AND span_id = ?"
     row = raw.one(conn, statement, (trace_id, span_id))
     return {} if row is None else unpack(bytes(row[0]))
-
-
-def sweep(conn: sa.Connection, now: int, limits: Limits) -> int:
-    """Take away some of what is too old or too much; how many rows went or were marked.
-
-    A trace that goes is marked first, so that nobody sees a part of it. `now` is ms.
-    """
-    gone = raw.put(conn, OLD_REFUSALS, (now - REFUSALS_KEPT,))
-    (count,) = raw.one(conn, "SELECT count(*) FROM outside_traces WHERE changed > 0")
-    if count > limits.traces:
-        gone += raw.put(conn, TOO_MANY, (min(count - limits.traces, SWEPT),))
-    left = SWEPT
-    for trace, changed in raw.every(conn, OLD, (now - limits.days * DAY, MANY)):
-        if changed:
-            gone += raw.put(conn, MARK, (trace, changed))
-            continue
-        some = (trace, trace, left)
-        raw.put(conn, LET_PAYLOADS, some)
-        went = raw.put(conn, LET_SPANS, some)
-        gone, left = gone + went + raw.put(conn, LET_TRACE, (trace,)), left - went
-        if left <= 0:
-            break
-    return gone
 
 
 # Rows ---------------------------------------------------------------------------------------------
@@ -219,20 +247,21 @@ def _trace(trace: str, spans: dict[str, Ready], at: int, sent_by: str) -> tuple[
     )  # fmt: skip
 
 
-def _span(known: Known, sent_by: str) -> tuple[Any, ...]:
+def _span(known: Known, sent_by: str, weight: int) -> tuple[Any, ...]:
     claim = known.claim
     return (
         claim.trace_id, claim.span_id, claim.parent_id, claim.name, known.kind, known.what,
         known.convention, known.state, claim.start, known.end, known.server, known.agent,
         claim.service, claim.scope, known.code, known.words, known.input_tokens,
         known.output_tokens, known.cached_tokens, known.reasoning_tokens, known.cost, sent_by,
+        weight,
     )  # fmt: skip
 
 
-def _grow(conn: sa.Connection, fresh: dict[str, list[Ready]], at: int) -> None:
+def _grow(conn: sa.Connection, fresh: dict[str, list[_Sized]], at: int) -> None:
     grown, roots = [], []
     for trace, found in fresh.items():
-        spans = [one.known for one in found]
+        spans = [one.known for one, _ in found]
         models = [one for one in spans if one.kind == "model"]
         began = min(one.claim.start for one in spans)
         ended = max(one.end or one.claim.start for one in spans)
@@ -242,7 +271,8 @@ def _grow(conn: sa.Connection, fresh: dict[str, list[Ready]], at: int) -> None:
         if root is not None and root.kind == "agent":
             agent = agent or root.what
         grown.append((
-            at, len(spans), len(models), sum(one.kind == "tool" for one in spans),
+            at, len(spans), sum(weight for _, weight in found), len(models),
+            sum(one.kind == "tool" for one in spans),
             sum(one.claim.is_error for one in spans),
             sum(one.input_tokens or 0 for one in models),
             sum(one.output_tokens or 0 for one in models),
@@ -258,13 +288,12 @@ def _grow(conn: sa.Connection, fresh: dict[str, list[Ready]], at: int) -> None:
     raw.put_many(conn, ROOT, roots)
 
 
-def _counted(conn: sa.Connection, traces: Sequence[str]) -> dict[str, int]:
-    """How many spans each trace has; on PostgreSQL it is ours until the commit."""
-    own = "" if conn.dialect.name == "sqlite" else " ORDER BY id FOR UPDATE"
-    found: dict[str, int] = {}
+def _counted(conn: sa.Connection, traces: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """How many spans and bytes each trace has."""
+    found: dict[str, tuple[int, int]] = {}
     for start in range(0, len(traces), MANY):
         some = _filled(traces[start : start + MANY])
-        found.update((row[0], row[1]) for row in raw.every(conn, COUNTED + own, some))
+        found.update((row[0], (row[1], row[2])) for row in raw.every(conn, COUNTED, some))
     return found
 
 

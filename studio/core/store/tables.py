@@ -13,7 +13,7 @@ outside_refusals`): traces of agents elsewhere, kept for a time.
 
 import sqlalchemy as sa
 
-SCHEMA = "0005"  # the newest of migrations/versions
+SCHEMA = "0006"  # the newest of migrations/versions
 metadata = sa.MetaData()
 # What a timeline of an environment shows; a query that says it so, to the letter, has an index.
 MILESTONES = (
@@ -901,6 +901,7 @@ outside_traces = sa.Table(
     _count("output_tokens"),
     sa.Column("cost", sa.Float, nullable=False, server_default="0"),
     _count("unpriced"),  # model calls that told no cost
+    _count("bytes"),  # of its spans
     sa.Index("outside_traces_taken", "taken", "id"),
     sa.Index("outside_traces_changed", "changed", "id"),
 )
@@ -930,6 +931,7 @@ outside_spans = sa.Table(  # thin, and together by trace, so that many are read 
     sa.Column("reasoning_tokens", sa.BigInteger),
     sa.Column("cost", sa.Float),
     _text("sent_by"),
+    _count("bytes"),  # of its texts here and of what it says in full, unpacked
     sqlite_with_rowid=False,
 )
 
@@ -939,6 +941,15 @@ outside_payloads = sa.Table(  # what one span says in full, read one at a time
     sa.Column("trace_id", sa.Text, primary_key=True),
     sa.Column("span_id", sa.Text, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, zstd when it is long
+)
+
+outside_senders = sa.Table(  # what of each sender is here
+    "outside_senders",
+    metadata,
+    sa.Column("sent_by", sa.Text, primary_key=True),
+    _count("spans"),
+    _count("bytes"),
+    _count("moves"),  # how often anything of it came, was refused or went: it only grows
 )
 
 outside_refusals = sa.Table(  # spans that were not kept, by sender and reason

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from studio.core.rules.outside.claims import Limits
-from studio.core.store import files, outside, people, probes, raw, uploads
+from studio.core.store import files, outside_sweeping, people, probes, raw, uploads
 from studio.core.store.db import Db
 
 DAY = 86_400_000
@@ -45,7 +45,7 @@ async def sweep_all(
     """Take away everything that is too old, a batch a transaction."""
     while await db.touch(lambda conn: sweep(conn, now, ages)):
         pass
-    while await db.touch(lambda conn: outside.sweep(conn, now, limits)):
+    while await db.touch(lambda conn: outside_sweeping.sweep(conn, now, limits)):
         pass
     # in the one line of all writes, so that nobody refers to a file while it goes
     while await db.record(lambda conn: files.sweep(conn, now - UPLOADS)):

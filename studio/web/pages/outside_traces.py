@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from studio.core.projections.outside import LOOKED
 from studio.core.reader import (
     AskedOutside,
     OutsideRow,
@@ -77,6 +78,7 @@ class ListView:
     services: tuple[str, ...]
     agents: tuple[str, ...]
     refusals: list[RefusalRow]
+    looked: int = LOOKED
     states: tuple[str, ...] = STATES
     days: tuple[str, ...] = DAYS
 
@@ -87,6 +89,7 @@ class OutsideView(TraceView):
 
     frame: Frame
     it: OutsideTrace
+    is_part: bool = False  # of a page that is open: what stands around it is told as well
 
     @property
     def scopes(self) -> list[tuple[str, int]]:
@@ -97,22 +100,26 @@ class OutsideView(TraceView):
 async def index(request: Request) -> Response:
     """GET /traces/outside."""
     asking, filters, cursor = person(request), _filters(request), asked(request, "cursor")
+    moves = await reader(request).outside_moves()
     since = reader(request).now() - int(filters.days) * DAY if filters.days else None
     wanted = AskedOutside(
         service=filters.service, agent=filters.agent, state=filters.state, since=since
     )
     found = await reader(request).outside_traces(asking, wanted, cursor=cursor or None)
     services, agents = await reader(request).outside_names(asking)
+    live = f"/live/outside?after={moves}"
     view = ListView(
-        frame=await frame(request, "Traces from outside", nav="traces"), page=found,
+        frame=await frame(request, "Traces from outside", nav="traces", live=live), page=found,
         filters=filters, cursor=cursor, services=services, agents=agents,
         refusals=await reader(request).outside_refusals(asking),
     )  # fmt: skip
-    return page(request, INDEX, view)
+    is_list = asked(request, "region") == "list"
+    return block(request, INDEX, "list", view) if is_list else page(request, INDEX, view)
 
 
 async def show(request: Request) -> Response:
     """GET /traces/{trace_id}."""
+    moves = await reader(request).outside_moves()
     it = await reader(request).outside_trace(person(request), request.path_params["trace_id"])
     chosen, region = narrowed(request, KINDS), asked(request, "region")
     looked = await _looked(request, it, chosen)
@@ -120,14 +127,14 @@ async def show(request: Request) -> Response:
         view = SpanView(trace=it.trace, here=_here(it), narrowed=chosen, looked=looked,
                         noun="trace", says_kinds=True)  # fmt: skip
         return block(request, SPANS, "span", view)
-    whole = await _view(request, it, chosen, looked)
+    whole = await _view(request, it, chosen, looked, f"/live/outside/{it.row.id}?after={moves}")
     if region == "rows":
         return block(request, SPANS, "rows", whole)
     return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
 
 
 async def _view(
-    request: Request, it: OutsideTrace, chosen: Narrowed, looked: Looked | None
+    request: Request, it: OutsideTrace, chosen: Narrowed, looked: Looked | None, live: str
 ) -> OutsideView:
     words = rows.words(chosen.q)
     asking, found = person(request), list[frozenset[str]]()
@@ -135,7 +142,9 @@ async def _view(
         found = await reader(request).outside_words(asking, it.row.id, words)
     shown = rows.shown(it.trace, chosen, found)
     return OutsideView(
-        frame=await frame(request, plain(it.row.agent or it.row.name), nav="traces"), it=it,
+        frame=await frame(
+            request, plain(it.row.agent or it.row.name), nav="traces", live=live
+        ), it=it, is_part=asked(request, "region") == "trace",
         trace=it.trace, here=_here(it), narrowed=chosen, looked=looked, shown=shown,
         parts=waterfall.parts(it.trace, "everything else"), map=minimap.drawn(it.trace, shown),
         noun="trace", says_kinds=True, kinds=KINDS, looks=KINDS, bound=BOUND,

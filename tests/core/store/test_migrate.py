@@ -135,3 +135,39 @@ async def test_facts_are_never_changed_or_removed(store: Any, verb: str) -> None
         await store.db.record(lambda conn: raw.put(conn, verb))
 
     assert await store.one("SELECT count(*), max(actor) FROM events") == (1, "runtime")
+
+
+OLDER = (
+    "DROP TABLE outside_senders",
+    "ALTER TABLE outside_traces DROP COLUMN bytes",
+    "ALTER TABLE outside_spans DROP COLUMN bytes",
+    "INSERT INTO outside_traces (id, name, agent, service, talk, sent_by, state, began, ended, "
+    "taken, changed, spans) VALUES ('t', '', '', '', '', 'ann', '', 1, 1, 1, 1, 2)",
+    *(
+        "INSERT INTO outside_spans (trace_id, span_id, parent_id, name, kind, what, convention, "
+        "state, began, agent, service, scope, code, words, sent_by) "
+        f"VALUES ('t', '{span}', '', '', '', '', '', '', 1, '', '', '', '', '', '{sender}')"
+        for span, sender in (("a", "ann"), ("b", "bob"))
+    ),
+    "INSERT INTO outside_payloads (trace_id, span_id, data) VALUES ('t', 'a', '12345')",
+    "UPDATE alembic_version SET version_num = '0005'",
+)
+
+
+def test_bytes_of_spans_that_are_here_are_counted_when_a_store_is_brought_up(
+    ready_url: str,
+) -> None:
+    kind, parsed = places.parse(ready_url)
+    engine = places.engine(kind, parsed)
+    with engine.begin() as conn:
+        for statement in OLDER:
+            raw.put(conn, statement)
+
+    migrate.migrate(ready_url)
+
+    with engine.connect() as conn:
+        traces = raw.every(conn, "SELECT id, bytes FROM outside_traces")
+        senders = raw.every(conn, "SELECT sent_by, spans, bytes FROM outside_senders ORDER BY 1")
+    engine.dispose()
+    assert [tuple(row) for row in traces] == [("t", 5)]
+    assert [tuple(row) for row in senders] == [("ann", 1, 5), ("bob", 1, 0)]

@@ -7,8 +7,9 @@ import pytest
 
 from studio.core.rules.outside.claims import Limits, Refusal
 from studio.core.rules.outside.recognising import recognised
-from studio.core.store import outside, upkeep
-from studio.core.store.outside import DAY, Kept, Ready
+from studio.core.store import outside, outside_sweeping, upkeep
+from studio.core.store.outside import Kept, Ready
+from studio.core.store.outside_sweeping import DAY
 from tests.core.rules.outside.spans import TRACE, claim, span_id
 from tests.core.store.conftest import Store
 
@@ -149,11 +150,11 @@ async def test_beyond_a_number_those_longest_without_a_new_span_go(store: Store)
 async def test_a_large_trace_is_swept_in_pieces_and_meanwhile_not_half_seen(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside, "SWEPT", 10)
+    monkeypatch.setattr(outside_sweeping, "SWEPT", 10)
     await keep(store, *(ready(n) for n in range(1, 36)), at=AT - 31 * DAY)
 
     steps = 0
-    while await store.db.touch(lambda conn: outside.sweep(conn, AT, Limits())):
+    while await store.db.touch(lambda conn: outside_sweeping.sweep(conn, AT, Limits())):
         steps += 1
         seen = await store.every("SELECT id FROM outside_traces WHERE changed > 0")
         assert seen == []

@@ -55,6 +55,7 @@ class Place:
     depth: int = 0
     is_critical: bool = False
     is_slowest: bool = False
+    loose: str = ""  # orphan or ring
 
 
 def arranged(of: Outside, places: Iterable[Place], make: Callable[[Place], Span]) -> Trace:
@@ -112,9 +113,9 @@ def _below(
             continue
         words = ""
         if one.id in loose:
-            words = RING
+            words, one.loose = RING, "ring"
         elif one.parent and one.parent not in known:
-            words = LOST.format(one.parent)
+            words, one.loose = LOST.format(one.parent), "orphan"
         if words or not one.parent:
             one.parent, one.words = root.id, one.words or words
         below.setdefault(one.parent, []).append(one)

@@ -26,6 +26,8 @@ REASONS: dict[str, str] = {
     "late": "its clock is more than a day ahead",
     "unreadable": "it cannot be decoded",
     "trace_full": "its trace has as many spans as are kept of one",
+    "trace_large": "its trace has as many bytes as are kept of one",
+    "sender_full": "its sender has as many bytes here as are kept of one",
     "too_many": "the request has more spans than are taken at once; send fewer",
 }
 
@@ -33,11 +35,14 @@ REASONS: dict[str, str] = {
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """How much is taken and kept: bytes of one request as sent and again unpacked, spans of one
-    request and of one trace, days and number of traces."""
+    request and of one trace, bytes of one trace and of all that one sender sent, days and number of
+    traces."""
 
     request_bytes: int = 32 * MIB
     request_spans: int = 20_000
     trace_spans: int = 50_000
+    trace_bytes: int = 256 * MIB
+    sender_bytes: int = 16_384 * MIB
     days: int = 30
     traces: int = 100_000
 

@@ -43,6 +43,7 @@ def made(one: Place) -> Span:
         id=one.id, parent=one.parent, name=one.id, kind=one.kind, what="", state="succeeded",
         start=one.start, end=one.end, depth=one.depth, words=one.words,
         is_critical=one.is_critical, is_slowest=one.is_slowest,
+        loose=one.loose,
     )  # fmt: skip
 
 
