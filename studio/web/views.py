@@ -8,7 +8,6 @@ from studio.core.rules import views as rule_of
 from studio.core.rules.errors import Invalid
 from studio.web.visit import may, person, reader
 
-
 SHARED_LINKS = 20  # of other people's; more stand under "Manage views"
 
 

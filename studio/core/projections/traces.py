@@ -144,7 +144,7 @@ def _newest(conn: sa.Connection, turn: Told) -> int:
 
 
 _FIRST_TOKEN = re.compile(r'"first_token":(\d+)}$')
-_SAYS = ("model.replied", "model.failed")
+_SAYS = ("model.replied", "model.failed", "context.compacted", "summary.failed")
 
 
 def _marks(conn: sa.Connection, turn_id: str) -> list[Mark]:

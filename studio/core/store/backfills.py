@@ -23,23 +23,19 @@ ASK = (
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 # The turns of one session are found by its own index first; the order would choose the time's.
-_OF = {
-    "all": "",
-    "session": "WITH own AS MATERIALIZED (SELECT id, ended FROM turns WHERE session_id = ?) ",
+_ALL = "FROM turns WHERE ended IS NOT NULL AND ended >= ? AND ended < ?"
+_OWN = "WITH own AS MATERIALIZED (SELECT id, ended FROM turns WHERE session_id = ?) "
+_OWN_ONES = _ALL.replace("FROM turns", "FROM own")
+_MOST = f"LIMIT {MOST_TURNS + 1}) AS found"
+_BEHIND = "AND (ended > ? OR (ended = ? AND id > ?)) ORDER BY ended, id LIMIT ?"
+COUNT = {
+    "all": f"SELECT count(*) FROM (SELECT 1 {_ALL} {_MOST}",  # noqa: S608
+    "session": f"{_OWN}SELECT count(*) FROM (SELECT 1 {_OWN_ONES} {_MOST}",  # noqa: S608
 }
-_FROM = {"all": "turns", "session": "own"}
-_WHICH = "ended IS NOT NULL AND ended >= ? AND ended < ?"
-COUNT, TURNS = (
-    {
-        of: statement.format(of=_OF[of], which=f"FROM {_FROM[of]} WHERE {_WHICH}")
-        for of in ("all", "session")
-    }
-    for statement in (
-        f"{{of}}SELECT count(*) FROM (SELECT 1 {{which}} LIMIT {MOST_TURNS + 1}) AS found",
-        "{of}SELECT id, ended {which} AND (ended > ? OR (ended = ? AND id > ?)) "
-        "ORDER BY ended, id LIMIT ?",
-    )
-)
+TURNS = {
+    "all": f"SELECT id, ended {_ALL} {_BEHIND}",
+    "session": f"{_OWN}SELECT id, ended {_OWN_ONES} {_BEHIND}",
+}
 MOVE = (
     "UPDATE backfills SET state = 'running', place = ?, place_id = ?, part = ?, done = done + ?, "
     "sent = sent + ?, refused = refused + ?, dropped = dropped + ? "
