@@ -27,7 +27,7 @@ TYPES = (
     "turn.started", "model.requested", "model.replied", "model.failed", "model.uncertain",
     "summary.requested", "context.compacted", "summary.failed",
     "call.started", "call.succeeded", "call.failed", "call.uncertain", "call.denied",
-    "call.cancelled",
+    "call.cancelled", "call.late",
 )  # fmt: skip
 
 s, t, e = tables.sessions.c, tables.turns.c, tables.events.c
