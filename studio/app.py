@@ -15,6 +15,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,10 +194,12 @@ def worker(built: Parts) -> "Worker":
 
 
 def _exporting(built: Parts, worker: str, mask: Mask) -> "list[Callable[[], Any]]":
-    """What exports spans, where a collector is set; loaded only then."""
+    """What exports spans, where a collector is set; loaded only then. Else what says so."""
     settings = built.settings
     if not settings.collector:
-        return []
+        from studio.core.telemetry import unset
+
+        return [partial(unset.say, built.db, built.clock)]
     from studio.core.telemetry.exporter import Exporter
     from studio.core.telemetry.sending import Target
 

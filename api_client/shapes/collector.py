@@ -37,6 +37,7 @@ class CollectorState(TypedDict):
     dropped: int
     behind: int
     oldest: str | None
+    unsent_since: str | None
     seen: str | None
     last_sent: str | None
     failing_since: str | None

@@ -19,6 +19,7 @@ class View(TypedDict):
 
 
 class Views(TypedDict):
-    """By list and name."""
+    """By list and name: one's own first; `left_out` counts what more others share."""
 
     items: list[View]
+    left_out: int

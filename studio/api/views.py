@@ -11,7 +11,7 @@ from studio.api.endpoint import Answer, Ask, Endpoint, Link
 async def index(ask: Ask[xb.ViewsQuery, b.NoBody]) -> a.Views:
     """One's own, and those that are shared."""
     found = await ask.reader.views(ask.person, ask.query.list)
-    return a.Views(items=a.take_all(a.View, found))
+    return a.Views(items=a.take_all(a.View, found.items), left_out=found.left_out)
 
 
 async def save(ask: Ask[b.NoQuery, xb.NewView]) -> Answer:

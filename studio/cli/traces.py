@@ -24,6 +24,8 @@ def collector(context: Context) -> int:
         context.terminal.say(
             "Spans are not exported. Set OTEL_EXPORTER_OTLP_ENDPOINT for a worker."
         )
+        if found["unsent_since"]:
+            context.terminal.say(f"Turns that ended after {found['unsent_since']} were not sent.")
     else:
         context.terminal.table(
             ("COLLECTOR", "STATE", "SENT", "REFUSED", "GIVEN UP", "TURNS BEHIND"),

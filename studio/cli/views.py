@@ -7,7 +7,8 @@ from studio.cli.context import Context
 def index(context: Context) -> None:
     """List saved views."""
     with context.client() as studio:
-        items = studio.views.list(context.given.list or "")["items"]
+        found = studio.views.list(context.given.list or "")
+    items, left_out = found["items"], found["left_out"]
     if context.as_json:
         context.terminal.json(items)
         return
@@ -20,6 +21,8 @@ def index(context: Context) -> None:
         ],
         none="No saved views.",
     )  # fmt: skip
+    if left_out:
+        context.terminal.note(f"{left_out:,} more shared views are left out; yours are all here.")
 
 
 def save(context: Context) -> None:

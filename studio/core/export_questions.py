@@ -1,11 +1,14 @@
 """Sessions and turns as files to take away: streamed, complete, and only what a person may see.
 
-A page of facts or one turn is in memory at a time. Each file ends with its counts, or says there
-what went wrong; a file without that end was cut on its way.
+A page of facts, or the large contents of one, or one turn is in memory at a time; what is large is
+never parsed, and goes in pieces between which everybody else has their turn. Each file ends with
+its counts, or says there what went wrong; a file without that end was cut on its way.
 """
 
+import asyncio
 import json
 import logging
+import secrets
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
@@ -16,9 +19,11 @@ from typing import Any, Literal
 from studio.core.projections import exports, facts, pages, sessions, traces, turn_list
 from studio.core.projections.facts import EventRow
 from studio.core.projections.turn_list import AskedTurns
-from studio.core.rules import contents, conventions, transcripts
+from studio.core.rules import contents, conventions, pieces, transcripts
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, StudioError
+from studio.core.rules.pieces import PIECE
+from studio.core.rules.spans import Trace
 from studio.core.trace_questions import TraceQuestions
 
 Format = Literal["markdown", "jsonl", "otlp"]
@@ -162,7 +167,9 @@ class ExportQuestions(TraceQuestions):
                 async for one in each:
                     async with aclosing(self._one(person, one, wanted)) as pieces:
                         async for piece in pieces:
-                            yield piece
+                            for at in range(0, len(piece), PIECE):
+                                yield piece[at : at + PIECE]
+                                await asyncio.sleep(0)  # a fast reader makes nobody wait
         except StudioError as error:
             fault = (error.code, error.message)
         except Exception:  # the file must say that it is not whole
@@ -194,34 +201,51 @@ class ExportQuestions(TraceQuestions):
             )  # fmt: skip
             rows = await self._read(look)
             for row in rows:
-                payload = row.payload
-                if wanted.inline:
-                    payload = await self._whole(person, one.session_id, payload)
+                async with aclosing(self._fact(person, one.session_id, row, wanted)) as told:
+                    async for piece in told:
+                        yield piece
                 wanted.counts.facts += 1
-                piece = _fact(wanted, one.session_id, row, payload)
-                if piece:
-                    yield piece
             if len(rows) < FACTS:
                 return
             after = rows[-1].seq
 
-    async def _whole(self, person: Person, session_id: str, payload: Any) -> dict[str, Any]:
-        """The payload with its large contents in it, but for what is a provider's alone."""
-        found = dict(payload)
-        for name, value in payload.items():
-            if isinstance(value, dict) and value.get("stored") and "hash" in value:
-                found[name] = await self._content(person, session_id, value)
-        return found
-
-    async def _content(
-        self, person: Person, session_id: str, content: dict[str, Any]
-    ) -> dict[str, Any]:
-        if content.get("media") == contents.OPAQUE:
-            return content
-        data = await self._read(lambda conn: facts.blob(conn, person, session_id, content["hash"]))
-        text = data.decode("utf-8", "replace")
-        value = json.loads(text) if content.get("media") == "application/json" else text
-        return {**content, "value": value, "stored": False, "head": "", "tail": ""}
+    async def _fact(
+        self, person: Person, session_id: str, row: EventRow, wanted: Wanted
+    ) -> AsyncGenerator[str, None]:
+        """One fact; `inline` with its large contents in it, but for a provider's own."""
+        large = {
+            name: value for name, value in row.payload.items()
+            if isinstance(value, dict) and value.get("stored") and "hash" in value
+            and value.get("media") != contents.OPAQUE and wanted.inline
+        }  # fmt: skip
+        if not large:
+            yield _fact(wanted, session_id, row, row.payload)
+            return
+        data = {  # all of them, so that a line that is begun is ended
+            name: await self._read(partial(
+                facts.blob, person=person, session_id=session_id, hash=value["hash"]
+            ))
+            for name, value in large.items()
+        }  # fmt: skip
+        marks = {name: secrets.token_hex(16) for name in large}
+        is_read = wanted.format == "markdown"
+        if is_read:  # small ones are written so that they are read well
+            marks = {name: mark for name, mark in marks.items() if len(data[name]) > PIECE}
+        whole = {
+            name: _whole(value, marks[name] if name in marks else _parsed(value, data[name]))
+            for name, value in large.items()
+        }
+        text = _fact(wanted, session_id, row, {**row.payload, **whole})
+        for name, mark in marks.items():
+            made, around = pieces.as_json(data[name], is_json=_is_json(large[name])), f'"{mark}"'
+            if is_read:
+                ticks = await asyncio.to_thread(pieces.ticks, data[name])
+                made, around = pieces.as_fence(data[name], ticks), transcripts.fence(mark)
+            before, found, text = text.partition(around)
+            yield before
+            for piece in made if found else ():
+                yield piece
+        yield text
 
     async def _spans(self, person: Person, one: Taken, wanted: Wanted) -> AsyncGenerator[str, None]:
         """A line for each turn, as OpenTelemetry's file exporter writes them."""
@@ -241,7 +265,7 @@ class ExportQuestions(TraceQuestions):
                 number = trace.turn.number
                 wanted.counts.turns += one.turn_id is None
                 wanted.counts.spans += len(trace.spans)
-                yield _line(conventions.otlp(trace, version=wanted.version))
+                yield await asyncio.to_thread(_spans, trace, wanted.version)
             if one.turn_id is not None or len(ids) < FACTS:
                 return
 
@@ -286,6 +310,27 @@ def _fact(wanted: Wanted, session_id: str, row: EventRow, payload: dict[str, Any
         return transcripts.fact(row.type, row.time, row.actor, payload)
     told = {**asdict(row), "time": _iso(row.time), "payload": payload}
     return _line({"line": "fact", "session_id": session_id, **told})
+
+
+def _whole(content: Mapping[str, Any], value: Any) -> dict[str, Any]:
+    """A content as it is when it stands in its fact."""
+    return {**content, "value": value, "stored": False, "head": "", "tail": ""}
+
+
+def _is_json(content: Mapping[str, Any]) -> bool:
+    return content.get("media") == "application/json"
+
+
+def _parsed(content: Mapping[str, Any], data: bytes) -> Any:
+    text = data.decode("utf-8", "replace")
+    return json.loads(text) if _is_json(content) else text
+
+
+def _spans(trace: Trace, version: str) -> str:
+    """A turn's line. It is made in small steps, so that a thread can do it beside the others."""
+    told = conventions.otlp(trace, version=version)
+    made = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).iterencode(told)
+    return "".join(made) + "\n"
 
 
 def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:

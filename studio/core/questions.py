@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from studio.core.clock import Clock
 from studio.core.projections import disk_versions, environment_manifests, environments, pages
+from studio.core.projections.collector import Waiting
 from studio.core.projections.disk_versions import DiskVersionRow, EgressRow, SlotRow
 from studio.core.projections.environment_manifests import (
     ManifestDiff,
@@ -41,6 +42,7 @@ class Questions:
         self._db, self._journal, self._feed = db, journal, feed
         self._clock, self._data, self._seals = clock, data, seals
         self._trace_key, self._built = trace_key, Built()
+        self._waiting = Waiting()
 
     async def _read(self, act: Callable[[sa.Connection], T], *texts: str) -> T:
         """Ask the store, once the texts that came from outside are such as it can hold."""

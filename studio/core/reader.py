@@ -378,7 +378,7 @@ class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
     async def collector(self, person: Person) -> CollectorState:
         """How the export of spans stands."""
         now = self._clock.now()
-        return await self._read(lambda conn: collector.state(conn, now))
+        return await self._read(lambda conn: collector.state(conn, now, self._waiting))
 
     async def backfill(self, person: Person, id: str) -> Backfill:
         """One backfill: how far it is."""

@@ -7,7 +7,7 @@ from studio.core.disk_questions import DiskQuestions
 from studio.core.projections import environment_times, overviews, pages, views
 from studio.core.projections.environment_times import DAY, EnvironmentTimes
 from studio.core.projections.overviews import Overview
-from studio.core.projections.views import ViewRow
+from studio.core.projections.views import SHARED_MOST, SeenViews, ViewRow
 from studio.core.rules.access import Person
 
 
@@ -42,9 +42,14 @@ class TraceQuestions(DiskQuestions):
             environment,
         )
 
-    async def views(self, person: Person, list: str = "") -> tuple[ViewRow, ...]:
-        """A person's saved views of a list (without one: of all), and those that are shared."""
-        return await self._read(lambda conn: views.rows(conn, person, list), list)
+    async def views(
+        self, person: Person, list: str = "", *, shared: int = SHARED_MOST
+    ) -> SeenViews:
+        """A person's saved views of a list (without one: of all), and those that others share.
+
+        One's own are all there; of the others' at most `shared`.
+        """
+        return await self._read(lambda conn: views.rows(conn, person, list, shared), list)
 
     async def view(self, person: Person, view_id: str) -> ViewRow:
         """One saved view; one that was removed is there for whoever may bring it back."""

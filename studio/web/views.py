@@ -8,6 +8,8 @@ from studio.core.rules import views as rule_of
 from studio.core.rules.errors import Invalid
 from studio.web.visit import may, person, reader
 
+SHARED_LINKS = 20  # of other people's; more stand under "Manage views"
+
 
 @dataclass(frozen=True, kw_only=True)
 class SavedLink:
@@ -21,11 +23,15 @@ class SavedLink:
 
 @dataclass(frozen=True, kw_only=True)
 class ViewsBar:
-    """Those of a list. `query` is what it is narrowed to now, as a view would keep it, or ""."""
+    """Those of a list. `query` is what it is narrowed to now, as a view would keep it, or "".
+
+    `left_out` counts views that others share and that are no link here.
+    """
 
     list: str
     query: str
     links: tuple[SavedLink, ...]
+    left_out: int
     may_share: bool
 
     @property
@@ -48,14 +54,15 @@ async def bar(request: Request, list: str, query: str) -> ViewsBar:
     except Invalid:
         current = ""
     asking = person(request)
-    found = await reader(request).views(asking, list)
+    found = await reader(request).views(asking, list, shared=SHARED_LINKS)
     links = (
         SavedLink(
             name=one.name, href=one.url, is_current=one.query == current,
             whose="" if one.owner == asking.id else one.owner,
         )
-        for one in found
+        for one in found.items
     )  # fmt: skip
     return ViewsBar(
-        list=list, query=current, links=tuple(links), may_share=may(request, "operator")
-    )
+        list=list, query=current, links=tuple(links), left_out=found.left_out,
+        may_share=may(request, "operator"),
+    )  # fmt: skip

@@ -1,14 +1,16 @@
 """Long talks through the whole runtime: summarised in time, once, and without losing anything."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from studio.core import faults
-from studio.core.providers.provider import Message, ProviderError, Request
+from studio.core.providers.provider import Message, ProviderError, Reply, Request, TextDelta
 from studio.core.providers.scripted import Scripted
 from studio.core.rules import events as e
+from studio.core.rules import summaries
 from studio.core.rules.session import Place
 from studio.core.store import raw
 from studio.core.tools.tool import Kit
@@ -41,6 +43,25 @@ class Listening(Scripted):
 
     def summaries(self) -> list[Request]:
         return [request for request in self.asked if request.purpose == "summary"]
+
+
+class Wordy(Listening):
+    """Its summaries are what they are told to be, and it says that they began."""
+
+    summary = WORDS * 40
+
+    async def stream(self, request: Request) -> Any:
+        async for item in super().stream(request):
+            if request.purpose == "summary" and isinstance(item, Reply):
+                yield TextDelta(text=WORDS)
+                item = replace(item, text=self.summary)
+            if isinstance(item, Reply):  # it counts everything
+                item = replace(item, usage=replace(item.usage, input_tokens=tokens(request)))
+            yield item
+
+
+def tokens(request: Request) -> int:
+    return summaries.tokens(len(request.instructions) + sum(len(m.text) for m in request.messages))
 
 
 @pytest.fixture
@@ -271,3 +292,54 @@ async def test_usage_of_summaries_counts(core: Core, model: Listening) -> None:
     query = "SELECT sum(input_tokens) FROM effects WHERE kind = 'model'"
     of_rows = await core.parts.db.read(lambda conn: raw.one(conn, query)[0])
     assert of_rows == read
+
+
+async def crowded(core: Core, instructions: int = 2_600) -> None:
+    """The helper, whose instructions alone take most of its model's window."""
+    model = {"provider": "scripted", "name": "scripted", "context_window": 1_000}
+    await core.runtime.save_agent(
+        ALICE,
+        {"name": "helper", "description": "", "instructions": "x" * instructions, "model": model},
+    )
+
+
+async def test_a_summary_that_saves_nothing_is_not_written_and_is_said_once_a_turn(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wordy = Wordy()
+    monkeypatch.setattr("studio.core.providers.shelf.Scripted", lambda: wordy)
+    look = tool("look", **READ)
+    core.offer(look)
+    await crowded(core)
+    async with core.working():
+        session_id = await talk(core, 2)
+        await core.runtime.send_message(BOB, session_id, "repeat 8 call look {}\nthen\nsay done")
+        session = await core.until(session_id, lambda s: s.turns == 3 and s.turn.is_over)
+
+    assert (session.status, session.summary, len(look.calls)) == ("completed", None, 8)
+    facts = [f.event for f in await core.facts(session_id)]
+    failed = [one for one in facts if isinstance(one, e.SummaryFailed)]
+    assert failed
+    assert {(one.code, one.maybe_billed) for one in failed} == {("summary.longer", False)}
+    assert len({one.turn_id for one in failed}) == len(failed) == len(wordy.summaries())
+    assert all(one.tokens > 100 and "stand for" in one.message for one in failed)
+    assert len(wordy.replies()[-1].messages) < 2 * 9 + 4, "the newest part alone"
+
+
+async def test_the_first_token_of_a_summary_is_recorded_and_stands_in_its_trace(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wordy = Wordy()
+    wordy.summary = "In short."
+    monkeypatch.setattr("studio.core.providers.shelf.Scripted", lambda: wordy)
+    await agent(core, 1_200)
+    async with core.working():
+        session_id = await talk(core, 8)
+
+    facts = [f.event for f in await core.facts(session_id)]
+    done = next(one for one in facts if isinstance(one, e.ContextCompacted))
+    assert done.first_token is not None
+    turns = (await core.session(session_id)).turns
+    traces = [await core.parts.reader.trace(ALICE, session_id, str(n + 1)) for n in range(turns)]
+    spans = [span for trace in traces for span in trace.spans if span.effect_id == done.effect_id]
+    assert [span.first_token for span in spans] == [done.first_token]

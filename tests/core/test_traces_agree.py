@@ -124,7 +124,7 @@ def agrees(trace: Trace, facts: list[e.Fact]) -> None:
     asked = [x for x in mine if isinstance(x, e.ModelRequested | e.SummaryRequested)]
     assert len(models) == len(asked)
     assert len(sends) == sum(isinstance(event, e.CallStarted) for event in mine)
-    firsts = {x.effect_id: x.first_token for x in mine if isinstance(x, e.ModelReplied)}
+    firsts = {x.effect_id: x.first_token for x in mine if isinstance(x, USED)}
     assert {s.effect_id: s.first_token for s in models if s.effect_id in firsts} == firsts
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from studio.core.store import raw
 from tests.web.conftest import Studio, Visitor
 
 
@@ -115,8 +116,26 @@ async def test_nobody_elses_view_is_there_to_be_changed(
     studio: Studio, alice: Visitor, bob: Visitor
 ) -> None:
     await save(alice)
-    (view,) = await studio.reader.views(alice.person)
+    (view,) = (await studio.reader.views(alice.person)).items
 
     assert (await bob.post(f"/views/{view.id}/removal")).status_code == 404
     assert (await bob.post(f"/views/{view.id}", {"name": "x"})).status_code == 404
     assert "No views yet" in (await bob.open(f"/views?removed={view.id}")).text
+
+
+async def test_what_is_left_out_of_shared_views_is_said(studio: Studio, alice: Visitor) -> None:
+    await save(alice, "Mine")
+    insert = (
+        "INSERT INTO views (id, list, name, query, owner, shared, by, made, time) "
+        "VALUES (?, 'traces', ?, 'tool=x', 'zoe', 1, 'zoe', 1, 1)"
+    )
+    many = [(f"viw_{n:04}", f"A {n:04}") for n in range(202)]
+    await studio.db.touch(lambda conn: raw.put_many(conn, insert, many))
+
+    bar = (await alice.open("/traces")).one("div", id="views")
+    listed = await alice.open("/views")
+
+    assert [link.text.strip().split()[0] for link in bar.all("a")[:2]] == ["Mine", "A"]
+    assert "and 182 more shared views" in bar.text
+    assert listed.one("tbody").all("tr")[0].text.strip().startswith("Mine")
+    assert "2 more shared views are left out; your own are all here." in listed.one("main").text

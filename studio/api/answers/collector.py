@@ -36,13 +36,18 @@ class BackfillAsked:
 class CollectorState:
     """How the export stands. Counts are of spans, but for `behind`, which is of turns."""
 
-    state: Annotated[str, "off, gone (no worker exports now), failing or well."]
+    state: Annotated[
+        str, "off (no collector is set), gone (no worker exports now), failing or well."
+    ]
     endpoint: Annotated[str, "Scheme, host and port of the collector."]
     sent: int
     refused: Annotated[int, "The collector did not want them."]
     dropped: Annotated[int, "They were given up."]
     behind: Annotated[int, "Turns that ended and were not sent yet, up to 1,000."]
     oldest: Annotated[Time | None, "When the first of those ended."]
+    unsent_since: Annotated[
+        Time | None, "While it is off: turns that ended after this were not sent."
+    ]
     seen: Annotated[Time | None, "The exporter's last sign of life."]
     last_sent: Time | None
     failing_since: Time | None

@@ -24,6 +24,7 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """By list and name."""
+    """By list and name: one's own first, all of them, then those that others share."""
 
     items: tuple[View, ...]
+    left_out: Annotated[int, "How many more others share."]

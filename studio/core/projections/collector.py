@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,10 +13,11 @@ from studio.core.rules.events import Content, Event, MessageAccepted, ModelRepli
 from studio.core.rules.spans import Span, Trace
 from studio.core.store import backfills, blobs, codec, collector, raw, tables
 from studio.core.store.backfills import Backfill
-from studio.core.store.collector import Place
+from studio.core.store.collector import Ended, Place
 
 Hide = Callable[[str], str]  # a text without secrets
 BEHIND = 1_000  # turns that are counted, at most
+LOOKS = 10  # of so many facts each, at once
 
 e, f = tables.events.c, tables.effects.c
 
@@ -24,8 +26,9 @@ e, f = tables.events.c, tables.effects.c
 class CollectorState:
     """How the export stands. Times are ms, counts are of spans but for `behind`, which is turns.
 
-    `state` is off (nobody ever exported), gone (no worker exports now), failing or well. `behind`
+    `state` is off (no collector is set), gone (no worker exports now), failing or well. `behind`
     counts up to BEHIND turns that ended and were not sent; `oldest` is when the first of them did.
+    While it is off nothing is counted, and turns that ended after `unsent_since` were not sent.
     """
 
     state: str
@@ -35,6 +38,7 @@ class CollectorState:
     dropped: int = 0
     behind: int = 0
     oldest: int | None = None
+    unsent_since: int | None = None
     seen: int | None = None
     last_sent: int | None = None
     failing_since: int | None = None
@@ -44,12 +48,50 @@ class CollectorState:
     backfill: Backfill | None = None
 
 
-def state(conn: sa.Connection, now: int) -> CollectorState:
-    """How the export stands now."""
+class Waiting:
+    """When the turns ended that were not sent, the oldest first, at most BEHIND.
+
+    What was found is kept, so that a look goes only through facts that came since the last one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._place = self._scanned = Place(at=0)
+        self._found: list[Ended] = []
+
+    def times(self, conn: sa.Connection, place: Place) -> list[int]:
+        """Those behind a place; a part of them for now when there are very many facts."""
+        with self._lock:
+            if place.at < self._place.at:  # of another store
+                self._scanned, self._found = place, []
+            self._place = place
+            if self._scanned.at < place.at:
+                self._scanned = place
+            self._found = [turn for turn in self._found if turn.place.at > place.at]
+            for _ in range(LOOKS):
+                room = BEHIND - len(self._found)
+                if room <= 0:
+                    break
+                window = collector.ends(conn, self._scanned, room)
+                self._found += window.turns
+                self._scanned = window.scanned
+                if not window.more:
+                    break
+            return [turn.time for turn in self._found]
+
+
+def state(conn: sa.Connection, now: int, waiting_ones: Waiting | None = None) -> CollectorState:
+    """How the export stands now; `waiting_ones` is kept from one look to the next."""
     row = collector.read(conn)
     if row is None:
         return CollectorState(state="off")
-    waiting = _waiting(conn, Place(at=row.position))
+    if not row.endpoint:
+        return CollectorState(
+            state="off", sent=row.sent, refused=row.refused, dropped=row.dropped,
+            unsent_since=collector.moment(conn, Place(at=row.position)), last_sent=row.last_sent,
+            error=row.error, error_at=row.error_at, backfill=backfills.newest(conn),
+        )  # fmt: skip
+    waiting = (waiting_ones or Waiting()).times(conn, Place(at=row.position))
     how = "well" if row.failing_since is None else "failing"
     if not row.is_worked(now):
         how = "gone"
@@ -60,18 +102,6 @@ def state(conn: sa.Connection, now: int) -> CollectorState:
         retry_at=row.retry_at, error=row.error, error_at=row.error_at,
         backfill=backfills.newest(conn),
     )  # fmt: skip
-
-
-def _waiting(conn: sa.Connection, place: Place) -> list[int]:
-    """When the turns ended that were not sent, the oldest first; a part of them when many facts."""
-    found: list[int] = []
-    for _ in range(10):
-        window = collector.ends(conn, place, BEHIND)
-        found += [turn.time for turn in window.turns]
-        if not window.more or len(found) >= BEHIND:
-            break
-        place = window.scanned
-    return found[:BEHIND]
 
 
 # Turns --------------------------------------------------------------------------------------------
@@ -184,5 +214,7 @@ def in_words(conn: sa.Connection, now: int) -> tuple[bool, str]:
     }  # fmt: skip
     words = ", ".join(f"{count:,} spans {what}" for what, count in counts.items() if count)
     behind = f", {found.behind:,} turns behind" if found.behind else ""
+    if found.state == "off":
+        return True, f"no worker has a collector now{', ' + words if words else ''} before"
     said = f"{found.endpoint}: {found.state}{', ' + words if words else ''}{behind}"
     return found.state != "failing", said + (f"; last error: {found.error}" if found.error else "")

@@ -27,7 +27,7 @@ TYPES = (
     "turn.started", "model.requested", "model.replied", "model.failed", "model.uncertain",
     "summary.requested", "context.compacted", "summary.failed",
     "call.started", "call.succeeded", "call.failed", "call.uncertain", "call.denied",
-    "call.cancelled",
+    "call.cancelled", "call.late",
 )  # fmt: skip
 
 s, t, e = tables.sessions.c, tables.turns.c, tables.events.c
@@ -144,7 +144,7 @@ def _newest(conn: sa.Connection, turn: Told) -> int:
 
 
 _FIRST_TOKEN = re.compile(r'"first_token":(\d+)}$')
-_SAYS = ("model.replied", "model.failed")
+_SAYS = ("model.replied", "model.failed", "context.compacted", "summary.failed")
 
 
 def _marks(conn: sa.Connection, turn_id: str) -> list[Mark]:

@@ -10,7 +10,8 @@ from studio.core.rules.errors import NotFound
 from studio.core.store import views
 from studio.core.store.views import View
 
-MOST = 1_000
+OWN_MOST = 1_000  # more than anybody may have
+SHARED_MOST = 200  # of other people, by list and name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +44,27 @@ class ViewRow:
         return tuple(parse_qsl(self.query))
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeenViews:
+    """Views by list and name: one's own first, then those that others share.
+
+    `left_out` is how many more of those there are.
+    """
+
+    items: tuple[ViewRow, ...]
+    left_out: int
+
+
 moved = views.moved
 
 
-def rows(conn: sa.Connection, person: Person, list: str = "") -> tuple[ViewRow, ...]:
-    """Views of a list, or of all, by list and name: one statement."""
-    found = views.seen(conn, person.id, MOST)
-    return tuple(_row(one, person) for one in found if not list or one.list == list)
+def rows(conn: sa.Connection, person: Person, list: str = "", most: int = SHARED_MOST) -> SeenViews:
+    """All of one's own of a list, or of all lists, and `most` of those that others share."""
+    own, shared = views.seen(conn, person.id, list, own=OWN_MOST, shared=most)
+    count = len(shared) if len(shared) < most else views.shared(conn, person.id, list)
+    return SeenViews(
+        items=tuple(_row(one, person) for one in (*own, *shared)), left_out=count - len(shared)
+    )
 
 
 def one(conn: sa.Connection, person: Person, view_id: str) -> ViewRow:

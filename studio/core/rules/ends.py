@@ -81,8 +81,9 @@ def cancelled(turn: Turn, by: str, reason: str) -> e.TurnCancelled:
 
 
 def fail_summary(
-    turn: Turn, code: str, message: str, usage: e.Usage | None = None, *, maybe_billed: bool = True
-) -> e.SummaryFailed:
+    turn: Turn, code: str, message: str, usage: e.Usage | None = None, *, maybe_billed: bool = True,
+    tokens: int = 0, first_token: int | None = None,
+) -> e.SummaryFailed:  # fmt: skip
     """There is no summary: the turn goes on without, or asks once more when a worker died."""
     assert turn.summary is not None, "what fails was asked for"
     is_free = turn.summary.provider == "scripted"
@@ -90,7 +91,7 @@ def fail_summary(
         turn_id=turn.id, effect_id=turn.summary.effect_id, code=code, message=message,
         again=code == LOST and turn.summary.attempt < SUMMARY_ATTEMPTS,
         usage=e.Usage(cost=0.0) if is_free else usage or e.Usage(),
-        maybe_billed=maybe_billed and not is_free,
+        maybe_billed=maybe_billed and not is_free, tokens=tokens, first_token=first_token,
     )  # fmt: skip
 
 

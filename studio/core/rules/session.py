@@ -167,6 +167,7 @@ class Turn:
 
     Active is the time (ms) in which a model call or a call was out; `active_since` is set while one
     is. The time until a lost one was found is left out: nobody worked while the worker was dead.
+    `longer` is how many tokens a summary had that was no shorter than what it stands for.
     `candidate` is who answered last, `closed` are those whose account or address failed. `weight`
     is what its talk takes of `WINDOW_BYTES`, counted once it is past.
     """
@@ -191,6 +192,7 @@ class Turn:
     active_since: int | None = None
     summary: SummaryCall | None = None
     summaries: int = 0
+    longer: int = 0
     overflowed: bool = False  # its provider said once that the talk was too long
     files: tuple[e.FileRef, ...] = ()
     candidate: int = 0
@@ -426,7 +428,8 @@ def _summarised(turn: Turn, f: e.SummaryRequested | e.ContextCompacted | e.Summa
     if isinstance(f, e.ContextCompacted) or turn.summary is None:
         return replace(turn, summary=None, model=model)
     state: Literal["failed", "lost"] = "lost" if again else "failed"
-    return replace(turn, summary=replace(turn.summary, state=state), model=model)
+    longer = max(turn.longer, f.tokens)
+    return replace(turn, summary=replace(turn.summary, state=state), model=model, longer=longer)
 
 
 def _read(session: Session, f: e.ModelReplied) -> Session:

@@ -25,6 +25,8 @@ CROWDED = 0.75  # of what the session itself keeps of the talk
 RECORD_SHARE = 0.6  # of the window, for what is to be summarised
 ENTRY_CHARACTERS = 8_000
 FILES = 100
+LONGER = "summary.longer"
+WORTH = 2  # times what a summary took that saved nothing, before one is asked for again
 # as of replies: the request had gone out and no answer said that it was refused
 SENT = frozenset({
     "model.timeout", "model.slow", "model.cut_off", "model.interrupted", "model.garbage",
@@ -61,19 +63,34 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What lies behind `place` is to be summarised; `tokens` is the request without that."""
+    """What lies behind `place` is to be summarised; `tokens` is the request without that.
+
+    `replaced` are the tokens of what the summary would stand for.
+    """
 
     place: Place
     tokens: int
+    replaced: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """A summary that the model wrote."""
+    """A summary that the model wrote, of `tokens`; `replaced` is as in `Plan`.
+
+    `first_token` is as in `replies.ModelAnswer`.
+    """
 
     text: e.Content
     usage: e.Usage
     tokens_after: int
+    tokens: int = 0
+    replaced: int = 0
+    first_token: int | None = None
+
+    @property
+    def is_longer(self) -> bool:
+        """It saves nothing."""
+        return self.tokens >= self.replaced > 0
 
 
 # How large it is ---------------------------------------------------------------------------------
@@ -165,7 +182,10 @@ def plan(
         place = _half(session)
     if place is None or place <= behind(session):
         return None
-    return Plan(place=place, tokens=size)
+    replaced = sizes.summary + _from(sizes, behind(session)) - _from(sizes, place)
+    if not forced and replaced < WORTH * turn.longer:
+        return None  # the last one was no shorter than what it stood for; so would this one be
+    return Plan(place=place, tokens=size, replaced=replaced)
 
 
 def _place(turn: Turn, sizes: Sizes, start: Place, target: int) -> Place | None:
@@ -240,6 +260,11 @@ def references(texts: Iterable[str]) -> list[str]:
     return list(found)[-FILES:]
 
 
+def shown_tokens(text: str, replies: int) -> int:
+    """The tokens of a summary as the model is shown it."""
+    return MESSAGE_TOKENS + tokens(len(shown(text, replies).text))
+
+
 def after(sizes: Sizes, place: Place, text: str) -> int:
     """The tokens of the request once this summary stands for what lies behind the place."""
     return sizes.overhead + tokens(len(text)) + _from(sizes, place)
@@ -305,29 +330,45 @@ def intend(
 
 
 def written(session: Session, effect_id: str, came: Written) -> list[e.Event]:
-    """Record a summary; one that nobody waits for changes nothing."""
+    """Record a summary, or that it would save nothing; one nobody waits for changes nothing."""
     turn = session.turn
     if turn is None or not _asked(turn, effect_id) or turn.summary is None:
         return []
     call = turn.summary
+    if came.is_longer:
+        words = (
+            f"It would take about {came.tokens:,} tokens and stand for {came.replaced:,}, so it is "
+            "not used. Instructions and tools leave the talk little room in this model's window."
+        )
+        return [
+            ends.fail_summary(
+                turn, LONGER, words, came.usage, maybe_billed=came.usage.cost is None,
+                tokens=came.tokens, first_token=came.first_token,
+            )
+        ]  # fmt: skip
     return [
         e.ContextCompacted(
             turn_id=turn.id, effect_id=effect_id, before_turn=call.place.turn,
             replies=call.place.replies, text=came.text, usage=came.usage,
             tokens_before=call.tokens, tokens_after=came.tokens_after,
+            first_token=came.first_token,
         )
     ]  # fmt: skip
 
 
 def failed(
     session: Session, effect_id: str, *, code: str, message: str, usage: e.Usage | None = None,
-    maybe_billed: bool = False,
+    maybe_billed: bool = False, first_token: int | None = None,
 ) -> list[e.Event]:  # fmt: skip
     """Record that there is no summary; the turn goes on with the newest part of the talk."""
     turn = session.turn
     if turn is None or not _asked(turn, effect_id):
         return []
-    return [ends.fail_summary(turn, code, message, usage, maybe_billed=maybe_billed)]
+    return [
+        ends.fail_summary(
+            turn, code, message, usage, maybe_billed=maybe_billed, first_token=first_token
+        )
+    ]
 
 
 def _asked(turn: Turn, effect_id: str) -> bool:

@@ -169,12 +169,19 @@ def _sends(
             open_[work.id], sent[work.id] = mark, sent.get(work.id, 0) + 1
         elif mark.type in _ENDS and work.id in open_:
             close(work, open_.pop(work.id), mark.time, _ENDS[mark.type])
+        elif mark.type == "call.late" and (of := _last(found, work.id)) is not None:
+            of.more = {**of.more, "studio.late_ms": mark.time - of.start}
         elif mark.type in _ENDS and work.id not in sent:
             found.append(_send(work, place, mark.time, mark.time, state=_ENDS[mark.type], send=0))
     for effect_id, begun in open_.items():
         state: State = "running" if turn.ended is None else "cancelled"
         close(known[effect_id], begun, turn.ended, state)
     return found
+
+
+def _last(sends: Sequence[Span], effect_id: str) -> Span | None:
+    """The newest of an effect's sends."""
+    return next((span for span in reversed(sends) if span.effect_id == effect_id), None)
 
 
 Place = tuple[Names, str | None, int | None]  # where calls are sent: environment, disk version

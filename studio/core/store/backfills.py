@@ -22,14 +22,20 @@ ASK = (
     "INSERT INTO backfills (id, by, session_id, since, until, asked, turns) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
-_WHICH = (
-    "FROM turns WHERE ended IS NOT NULL AND ended >= ? AND ended < ? AND (? = '' OR session_id = ?)"
-)
-COUNT = f"SELECT count(*) FROM (SELECT 1 {_WHICH} LIMIT {MOST_TURNS + 1}) AS found"  # noqa: S608
-TURNS = (
-    f"SELECT id, ended {_WHICH} AND (ended > ? OR (ended = ? AND id > ?)) "
-    "ORDER BY ended, id LIMIT ?"
-)
+# The turns of one session are found by its own index first; the order would choose the time's.
+_ALL = "FROM turns WHERE ended IS NOT NULL AND ended >= ? AND ended < ?"
+_OWN = "WITH own AS MATERIALIZED (SELECT id, ended FROM turns WHERE session_id = ?) "
+_OWN_ONES = _ALL.replace("FROM turns", "FROM own")
+_MOST = f"LIMIT {MOST_TURNS + 1}) AS found"
+_BEHIND = "AND (ended > ? OR (ended = ? AND id > ?)) ORDER BY ended, id LIMIT ?"
+COUNT = {
+    "all": f"SELECT count(*) FROM (SELECT 1 {_ALL} {_MOST}",  # noqa: S608
+    "session": f"{_OWN}SELECT count(*) FROM (SELECT 1 {_OWN_ONES} {_MOST}",  # noqa: S608
+}
+TURNS = {
+    "all": f"SELECT id, ended {_ALL} {_BEHIND}",
+    "session": f"{_OWN}SELECT id, ended {_OWN_ONES} {_BEHIND}",
+}
 MOVE = (
     "UPDATE backfills SET state = 'running', place = ?, place_id = ?, part = ?, done = done + ?, "
     "sent = sent + ?, refused = refused + ?, dropped = dropped + ? "
@@ -62,7 +68,8 @@ class Backfill:
 
 def count(conn: sa.Connection, session_id: str, since: int, until: int) -> int:
     """How many turns that would be, at most one more than are allowed."""
-    return int(raw.one(conn, COUNT, (since, until, session_id, session_id))[0])
+    statement, own = _asked(COUNT, session_id)
+    return int(raw.one(conn, statement, (*own, since, until))[0])
 
 
 def ask(
@@ -90,8 +97,10 @@ def newest(conn: sa.Connection) -> Backfill | None:
 
 def turns(conn: sa.Connection, of: Backfill, after: Place, limit: int) -> Window:
     """Its turns behind a place, in the order in which they ended."""
-    which = (of.since, of.until, of.session_id, of.session_id)
-    rows = raw.every(conn, TURNS, (*which, after.at, after.at, after.id, limit))
+    statement, own = _asked(TURNS, of.session_id)
+    since = max(of.since, after.at)  # the index begins at the place
+    values = (*own, since, of.until, after.at, after.at, after.id, limit)
+    rows = raw.every(conn, statement, values)
     found = tuple(Ended(turn_id=id, time=ended, place=Place(at=ended, id=id)) for id, ended in rows)
     place = found[-1].place if found else after
     return Window(turns=found, scanned=place, more=len(found) == limit)
@@ -117,6 +126,11 @@ async def move(
 async def end(db: Db, id: str, state: str, now: int) -> None:
     """It is over: done, or given up."""
     await db.touch(lambda conn: raw.put(conn, END, (state, now, id)))
+
+
+def _asked(statements: dict[str, str], session_id: str) -> tuple[str, tuple[str, ...]]:
+    """The statement for one session or for all, and the values it begins with."""
+    return (statements["session"], (session_id,)) if session_id else (statements["all"], ())
 
 
 def _backfill(row: Any) -> Backfill | None:

@@ -42,12 +42,17 @@ FAILING = (
     "UPDATE collector SET failing_since = COALESCE(failing_since, ?), retry_at = ?, error = ?, "
     "error_at = ? WHERE id = 1 AND owner = ?"
 )
-_ENDS = ", ".join(f"'{one.TYPE}'" for one in (e.TurnCompleted, e.TurnFailed, e.TurnCancelled))
+UNSET = (
+    "UPDATE collector SET endpoint = '', owner = NULL, expires = NULL, failing_since = NULL, "
+    "retry_at = NULL WHERE id = 1 AND (owner IS NULL OR expires < {clock}? {alone}) RETURNING id"
+)
+ENDING = ", ".join(f"'{one.TYPE}'" for one in (e.TurnCompleted, e.TurnFailed, e.TurnCancelled))
 ENDS = (
     "SELECT position, turn_id, time FROM events WHERE position > ? AND position <= ? "  # noqa: S608
-    f"AND type IN ({_ENDS}) AND turn_id IS NOT NULL ORDER BY position LIMIT ?"
+    f"AND type IN ({ENDING}) AND turn_id IS NOT NULL ORDER BY position LIMIT ?"
 )
 LAST = "SELECT last FROM positions WHERE id = 1"
+MOMENT = "SELECT time FROM events WHERE position <= ? ORDER BY position DESC LIMIT 1"
 _PARTS = {
     "sqlite": {"clock": "", "alone": "OR 1 = 1"},  # no other process lives
     "postgresql": {
@@ -106,11 +111,17 @@ class Came:
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """A turn that ended at `time`, and the place behind it."""
+    """A turn that ended at `time`, and the place behind it.
+
+    With `of` it ended before, and something came of it: what that is, in words that name its spans,
+    and the position of its fact.
+    """
 
     turn_id: str
     time: int
     place: Place
+    of: str = ""
+    came: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +162,12 @@ async def renew(db: Db, owner: str, now: int, ttl: int) -> None:
 async def leave(db: Db, owner: str) -> None:
     """Let another one have it."""
     await db.touch(lambda conn: raw.put(conn, LEAVE, (owner,)))
+
+
+async def unset(db: Db, now: int) -> bool:
+    """Write down that no collector is set any more; False while a worker that has one exports."""
+    moment = _moment(db, now)
+    return await db.touch(lambda conn: raw.one(conn, _text(UNSET, db), (moment,))) is not None
 
 
 async def move(db: Db, owner: str, before: Place, after: Place, came: Came, now: int) -> None:
@@ -198,6 +215,17 @@ def ends(conn: sa.Connection, after: Place, limit: int) -> Window:
         turns=turns, scanned=turns[-1].place if cut else Place(at=max(reach, after.at)),
         more=cut or reach < last,
     )  # fmt: skip
+
+
+def last(conn: sa.Connection) -> int:
+    """The position of the newest fact."""
+    return int(raw.one(conn, LAST)[0])
+
+
+def moment(conn: sa.Connection, place: Place) -> int | None:
+    """When the newest fact up to a place was recorded."""
+    row = raw.one(conn, MOMENT, (place.at,))
+    return None if row is None else int(row[0])
 
 
 def _moment(db: Db, now: int) -> int:

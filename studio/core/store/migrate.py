@@ -68,8 +68,8 @@ def _steps(kind: places.Kind, conn: sa.Connection) -> None:
     conn.rollback()
 
 
-def _upgrade(conn: sa.Connection) -> None:
-    """Alembic's steps inside the transaction that is open; all of them or none."""
+def _upgrade(conn: sa.Connection, to: str = "head") -> None:
+    """Alembic's steps inside the transaction that is open, up to one; all of them or none."""
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory
@@ -77,7 +77,7 @@ def _upgrade(conn: sa.Connection) -> None:
     script = ScriptDirectory(str(SCRIPTS))
 
     def steps(revision: Any, context: Any) -> Any:
-        return script._upgrade_revs("head", revision)
+        return script._upgrade_revs(to, revision)
 
     with EnvironmentContext(Config(), script, fn=steps) as environment:
         environment.configure(connection=conn, transactional_ddl=False)

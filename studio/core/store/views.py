@@ -19,9 +19,17 @@ REMOVE = "UPDATE views SET removed = ?, removed_by = ? WHERE id = ?"
 COLUMNS = "id, list, name, query, owner, shared, by, made, time, removed, removed_by"
 ONE = f"SELECT {COLUMNS} FROM views WHERE id = ?"  # noqa: S608
 OWN = f"SELECT {COLUMNS} FROM views WHERE list = ? AND owner = ? AND removed IS NULL"  # noqa: S608
-SEEN = (
-    f"SELECT {COLUMNS} FROM views WHERE (owner = ? OR shared = 1) AND removed IS NULL "  # noqa: S608
+MINE = (
+    f"SELECT {COLUMNS} FROM views WHERE owner = ? AND removed IS NULL AND (? = '' OR list = ?) "  # noqa: S608
     "ORDER BY list, name, id LIMIT ?"
+)
+SHARED = (
+    f"SELECT {COLUMNS} FROM views WHERE shared = 1 AND owner <> ? AND removed IS NULL "  # noqa: S608
+    "AND (? = '' OR list = ?) ORDER BY list, name, id LIMIT ?"
+)
+ALL_SHARED = (
+    "SELECT count(*) FROM views WHERE shared = 1 AND owner <> ? AND removed IS NULL "
+    "AND (? = '' OR list = ?)"
 )
 MOVED = "SELECT coalesce(max(seq), 0) FROM events WHERE session_id = 'views'"
 
@@ -69,9 +77,19 @@ def own(conn: sa.Connection, list: str, owner: str) -> tuple[View, ...]:
     return tuple(_view(row) for row in raw.every(conn, OWN, (list, owner)))
 
 
-def seen(conn: sa.Connection, person: str, limit: int) -> tuple[View, ...]:
-    """The views that somebody has, and those that are shared, by list and name."""
-    return tuple(_view(row) for row in raw.every(conn, SEEN, (person, limit)))
+def seen(
+    conn: sa.Connection, person: str, list: str, *, own: int, shared: int
+) -> tuple[tuple[View, ...], tuple[View, ...]]:
+    """The views that somebody has, and what others share, of a list or of all ("")."""
+    mine = raw.every(conn, MINE, (person, list, list, own))
+    others = raw.every(conn, SHARED, (person, list, list, shared))
+    return tuple(map(_view, mine)), tuple(map(_view, others))
+
+
+def shared(conn: sa.Connection, person: str, list: str) -> int:
+    """How many others share."""
+    (count,) = raw.one(conn, ALL_SHARED, (person, list, list))
+    return int(count)
 
 
 def moved(conn: sa.Connection) -> int:

@@ -5,14 +5,17 @@ A turn with more spans than fit is parted; what was read of it is kept until its
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import sqlalchemy as sa
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from studio.core.projections import collector
 from studio.core.rules import conventions
 from studio.core.rules import spans as shapes
+from studio.core.store import collector as rows
 from studio.core.store.collector import Ended, Place
 from studio.core.store.db import Db
 from studio.core.telemetry import messages
@@ -24,6 +27,7 @@ MOST_SPANS = 512
 MOST_BYTES = 4 * 1024 * 1024  # about, with content
 WITH_CONTENT = 64  # spans whose content is read in one go
 MOST_LATE = 2_000
+MOST_TOLD = 10_000  # turns of which is known up to where they were told
 BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -52,6 +56,13 @@ class Batch:
             or self.late >= MOST_LATE
         )  # fmt: skip
 
+    def leave_out(self, ids: set[bytes]) -> None:
+        """Spans that go in a newer shape."""
+        gone = [span for span in self.spans if span.span_id in ids]
+        if gone:
+            self.spans = [span for span in self.spans if span.span_id not in ids]
+            self.size -= sum(span.ByteSize() for span in gone)
+
     @property
     def empty(self) -> bool:
         """There is nothing to tell of."""
@@ -68,6 +79,12 @@ class Filler:
         self._db, self._key, self._kinds, self._hide = db, key, kinds, hide
         self._now, self._monotonic = now, monotonic
         self._parted: shapes.Trace | None = None
+        self._told: OrderedDict[str, int] = OrderedDict()
+
+    def forget(self) -> None:
+        """Another worker may have exported since: what was told here says nothing any more."""
+        self._parted = None
+        self._told.clear()
 
     async def fill(self, source: Source, batch: Batch) -> bool:
         """Add what there is until the batch is full; whether there may be more."""
@@ -92,41 +109,72 @@ class Filler:
         if batch.spans if is_late else batch.late:
             batch.closed = True  # what is given up is told apart, at once
             return
-        trace = await self._trace(turn)
+        if turn.of and self._knows(turn):
+            _over(batch, turn)
+            return
+        trace = await self._trace(turn, batch.place.part)
         if trace is None:
             batch.lost += 1
             _over(batch, turn)
             return
+        spans = self._spans(trace, turn)
         if is_late:
-            batch.late += max(len(trace.spans) - batch.place.part, 0)
+            batch.late += max(len(spans) - batch.place.part, 0)
             _over(batch, turn)
             return
-        while batch.place.part < len(trace.spans):
+        while batch.place.part < len(spans):
             begun = batch.place.part
             room = min(MOST_SPANS - len(batch.spans), WITH_CONTENT if self._kinds else MOST_SPANS)
-            made = await self._made(trace, trace.spans[begun : begun + room])
+            made = await self._made(trace, spans[begun : begun + room])
+            if turn.of:  # what has not gone yet goes once, as it is now
+                batch.leave_out({span.span_id for span in made})
             batch.spans += made
             batch.size += sum(span.ByteSize() for span in made)
             batch.oldest = turn.time if batch.oldest is None else min(batch.oldest, turn.time)
             batch.since = self._monotonic() if batch.since is None else batch.since
             batch.place = replace(batch.place, part=begun + len(made))
-            if batch.full and batch.place.part < len(trace.spans):
+            if batch.full and batch.place.part < len(spans):
                 self._parted = trace
                 return
         self._parted = None
         _over(batch, turn)
 
-    async def _trace(self, turn: Ended) -> shapes.Trace | None:
+    def _knows(self, turn: Ended) -> bool:
+        """What came was told already, as it was there when the turn's spans were made."""
+        names = (turn.turn_id, f"{turn.turn_id} {turn.of}")
+        return any(self._told.get(name, 0) >= turn.came for name in names)
+
+    def _spans(self, trace: shapes.Trace, turn: Ended) -> tuple[shapes.Span, ...]:
+        """The spans that are to go: all, or those that something changed which came later."""
+        if not turn.of:
+            return trace.spans
+        what, _, which = turn.of.partition(" ")
+        if what == "effect":
+            return tuple(span for span in trace.spans if span.effect_id == which)
+        id = shapes.Names(self._key, turn.turn_id).span(turn.of)
+        ids = {id, trace.root.id} if what == "keep" else {id}  # the turn lasts until it is kept
+        return tuple(span for span in trace.spans if span.id in ids)
+
+    async def _trace(self, turn: Ended, part: int) -> shapes.Trace | None:
         """The turn as its page shows it; None when it cannot be told."""
-        if self._parted is not None and self._parted.turn.id == turn.turn_id:
+        if not turn.of and self._parted is not None and self._parted.turn.id == turn.turn_id:
             return self._parted
+
+        def read(conn: sa.Connection) -> tuple[shapes.Trace | None, int]:
+            return collector.trace(conn, turn.turn_id, key=self._key), rows.last(conn)
+
         try:
-            return await self._db.read(
-                lambda conn: collector.trace(conn, turn.turn_id, key=self._key)
-            )
+            trace, last = await self._db.read(read)
         except BROKEN:
             log.exception("Turn %s cannot be told as spans; it is not exported.", turn.turn_id)
             return None
+        if not part:  # else a part of it went as it was before
+            name = f"{turn.turn_id} {turn.of}".strip()
+            self._told[name] = last
+            self._told.move_to_end(name)
+            while len(self._told) > MOST_TOLD:
+                self._told.popitem(last=False)
+        return trace
 
     async def _made(self, trace: shapes.Trace, spans: tuple[shapes.Span, ...]) -> list[Span]:
         content: dict[str, dict[str, str]] = {}

@@ -86,6 +86,7 @@ class Exporter:
         )
         if place is None:
             return
+        self._filler.forget()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._renew(), name="export.renew")

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from studio.core.clock import Clock
-from studio.core.store import backfills, collector
+from studio.core.store import backfills, collector, late
 from studio.core.store.backfills import Backfill
 from studio.core.store.collector import Came, Place, Window
 from studio.core.store.db import Db
@@ -30,15 +30,15 @@ class Source(Protocol):
 
 
 class Live:
-    """Turns as they end. One that ended more than `keep` ms ago is given up."""
+    """Turns as they end, and what comes of them later; what is older than `keep` ms is given up."""
 
     def __init__(self, db: Db, clock: Clock, owner: str, place: Place, keep: int) -> None:
         self._db, self._clock, self._owner, self._keep = db, clock, owner, keep
         self.place = place
 
     def look(self, conn: Any, after: Place) -> Window:
-        """The next turns that ended."""
-        return collector.ends(conn, after, TURNS)
+        """The next turns that ended, and what came of those that had."""
+        return late.coming(conn, after, TURNS)
 
     def is_late(self, ended: int, now: int) -> bool:
         """Its collector had its time."""

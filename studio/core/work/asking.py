@@ -6,7 +6,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from studio.core.clock import Clock
 from studio.core.faults import Injected, fault
 from studio.core.providers.provider import (
     Provider,
@@ -27,6 +26,7 @@ from studio.core.tools import needs
 from studio.core.tools.tool import Offered
 from studio.core.work import hiding, judge, states
 from studio.core.work.choosing import Chosen, choose
+from studio.core.work.first import First
 from studio.core.work.hold import Hold
 from studio.core.work.messages import Messages
 from studio.core.work.summarising import Summarising
@@ -204,7 +204,7 @@ class Asking:
             self.driver.feed.set_draft(session_id, effect_id, None)
 
     async def _reply(
-        self, session_id: str, effect_id: str, provider: Provider, request: Request, first: "First"
+        self, session_id: str, effect_id: str, provider: Provider, request: Request, first: First
     ) -> Reply:
         """The model's answer in time; a provider that breaks has failed like any other."""
         try:
@@ -218,7 +218,7 @@ class Asking:
             raise ProviderError("model.broken", words, permanent=True) from error
 
     async def _stream(
-        self, session_id: str, effect_id: str, provider: Provider, request: Request, first: "First"
+        self, session_id: str, effect_id: str, provider: Provider, request: Request, first: First
     ) -> Reply:
         text, shown = self.driver.mask.running(), 0.0
         async with aclosing(provider.stream(request)) as stream:  # type: ignore[type-var]
@@ -237,7 +237,7 @@ class Asking:
         )
 
     async def _model_failed(
-        self, hold: Hold, effect_id: str, error: ProviderError, chosen: Chosen, first: "First"
+        self, hold: Hold, effect_id: str, error: ProviderError, chosen: Chosen, first: First
     ) -> None:
         failure = replies.Failure(
             code=error.code, message=error.message, permanent=error.permanent,
@@ -279,19 +279,6 @@ class Asking:
             output=output, bad_output=bad, state=states.content(reply.state),
             summary=contents.of_text(reply.summary) if reply.summary else None,
         )  # fmt: skip
-
-
-class First:
-    """When the first part of a reply came: `after` is ms since the request, None while none did."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock, self._begun = clock, clock.monotonic()
-        self.after: int | None = None
-
-    def came(self, text: str) -> None:
-        """A part came, of the answer or of the thinking; one without text is no part."""
-        if text and self.after is None:
-            self.after = round((self._clock.monotonic() - self._begun) * 1000)
 
 
 def _is_over(session: Session) -> bool:

@@ -19,6 +19,7 @@ from studio.core.rules.summaries import Plan, Sizes, Written
 from studio.core.talks import Talks
 from studio.core.work import hiding
 from studio.core.work.choosing import Chosen
+from studio.core.work.first import First
 from studio.core.work.hold import Hold
 
 if TYPE_CHECKING:
@@ -80,27 +81,31 @@ class Summarising:
         sizes: Sizes, files: list[str], room: int,
     ) -> None:  # fmt: skip
         """One summary: whatever goes wrong is a fact, and the turn goes on."""
+        first = First(self.driver.clock)
         try:
             self.driver.gate(hold)
             if chosen.broken is not None:
                 raise chosen.broken
             provider = await self.driver.shelf.get(chosen.model)
-            reply, _ = hiding.reply(self.driver.mask, await self._reply(provider, request))
+            reply, _ = hiding.reply(self.driver.mask, await self._reply(provider, request, first))
             fault("summary.before_outcome")
             text = summaries.finished(reply.text, files, room)
             came = Written(
                 text=contents.of_text(text), usage=reply.usage,
                 tokens_after=summaries.after(sizes, planned.place, text),
+                tokens=summaries.shown_tokens(text, planned.place.replies),
+                replaced=planned.replaced, first_token=first.after,
             )  # fmt: skip
             await self.driver.commit(hold, lambda s: summaries.written(s, effect_id, came))
             fault("summary.after_outcome")
         except ProviderError as error:
-            await self._failed(hold, effect_id, error)
+            await self._failed(hold, effect_id, error, first)
         except TimeoutError:
             words = f"The model did not finish within {SUMMARY_SECONDS:.0f} s."
-            await self._failed(hold, effect_id, ProviderError("model.slow", words, permanent=False))
+            slow = ProviderError("model.slow", words, permanent=False)
+            await self._failed(hold, effect_id, slow, first)
 
-    async def _reply(self, provider: Provider, request: Request) -> Reply:
+    async def _reply(self, provider: Provider, request: Request, first: First) -> Reply:
         """The model's summary, whole; a provider that breaks has failed like any other."""
         try:
             async with (
@@ -111,6 +116,7 @@ class Summarising:
                     fault("summary.mid_stream")
                     if isinstance(item, Reply):
                         return _with_text(item)
+                    first.came(item.text)
         except (ProviderError, TimeoutError, Injected):
             raise
         except Exception as error:
@@ -121,14 +127,14 @@ class Summarising:
             "model.cut_off", "The model's answer broke off before its end.", permanent=False
         )
 
-    async def _failed(self, hold: Hold, effect_id: str, error: ProviderError) -> None:
+    async def _failed(self, hold: Hold, effect_id: str, error: ProviderError, first: First) -> None:
         error = hiding.error(self.driver.mask, error)
         billed = error.begun or error.code in summaries.SENT
         await self.driver.commit(
             hold,
             lambda s: summaries.failed(
                 s, effect_id, code=error.code, message=error.message, usage=error.usage,
-                maybe_billed=billed and error.usage.cost is None,
+                maybe_billed=billed and error.usage.cost is None, first_token=first.after,
             ),
         )  # fmt: skip
 

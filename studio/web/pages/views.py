@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from studio.core.projections.views import ViewRow
+from studio.core.projections.views import SeenViews, ViewRow
 from studio.core.rules.errors import Invalid, NotFound, StudioError
 from studio.core.rules.views import LISTS
 from studio.web import errors
@@ -36,7 +36,7 @@ class ViewsPage:
     """All views of a person and those that are shared. `removed` was deleted just now."""
 
     frame: Frame
-    views: tuple[ViewRow, ...]
+    seen: SeenViews
     me: str
     may_share: bool
     typed: Typed | None = None
@@ -107,7 +107,7 @@ async def _view(request: Request, told: Typed | None = None) -> ViewsPage:
     asking = person(request)
     return ViewsPage(
         frame=await frame(request, "Saved views", nav="traces"),
-        views=await reader(request).views(asking), me=asking.id,
+        seen=await reader(request).views(asking), me=asking.id,
         may_share=may(request, "operator"), typed=told, removed=await _removed(request),
     )  # fmt: skip
 

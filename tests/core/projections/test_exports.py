@@ -1,6 +1,8 @@
 """Sessions and turns as files: whole, counted, only what one may see, a page at a time."""
 
+import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -249,3 +251,67 @@ async def test_what_a_provider_wants_back_is_shown_to_nobody(story: Story, reade
 
     assert "sealed" not in text
     assert json.loads(text.splitlines()[-1])["complete"]
+
+
+async def large(story: Story, values: list[Any]) -> str:
+    """A session with a call for each of these results."""
+    session_id = ""
+    for value in values:
+        session_id, effect_id, wait_id = await story.held("Large")
+        await story.decide(session_id, wait_id, "approve")
+        await story.run(session_id, effect_id, value)
+        await story.end(session_id)
+    return session_id
+
+
+ODD = {"odd": ["\ud800", "\n\r\u2028", '"', 1.50, None, 10**20, "ü" * 200_000], "x": "y" * 300_000}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "markdown"])
+async def test_whatever_a_large_content_holds_its_line_is_whole(
+    story: Story, reader: Reader, format: str
+) -> None:
+    session_id = await large(story, [ODD])
+
+    text = await whole(
+        await reader.export_session(ALICE, session_id, format, version="1", inline=True)
+    )
+
+    if format == "markdown":
+        assert "y" * 300_000 in text
+        assert "bytes in all" not in text
+        return
+    told = [json.loads(line) for line in text.split("\n") if line]
+    (result,) = [one["payload"]["result"] for one in told if one.get("type") == "call.succeeded"]
+    assert result["value"] == {**ODD, "odd": ["\ufffd" * 3, *ODD["odd"][1:]]}
+    assert (result["stored"], result["head"], told[-1]["complete"]) == (False, "", True)
+
+
+@pytest.mark.parametrize("format", ["jsonl", "markdown"])
+async def test_a_large_export_lets_everybody_else_have_their_turn(
+    story: Story, reader: Reader, format: str
+) -> None:
+    if story.db.kind == "postgresql":
+        pytest.skip("the file is made in the same way of either store")
+    value = list(range(1_050_000))  # about 7 MB
+    for _ in range(7):
+        await large(story, [value])
+    waited, size, done = list[float](), 0, asyncio.Event()
+
+    async def others() -> None:
+        while not done.is_set():
+            begun = time.thread_time()  # the loop's own work, however busy the machine is
+            await asyncio.sleep(0)
+            waited.append(time.thread_time() - begun)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(others())
+        found = await reader.export_sessions(ALICE, {}, format, version="1", inline=True)
+        async for piece in found.text:
+            size += len(piece)
+            assert len(piece) <= export_questions.PIECE
+        done.set()
+
+    assert size > 50_000_000
+    assert len(waited) > 20
+    assert max(waited) < 0.05, f"the loop stood still: {sorted(waited)[-10:]}"

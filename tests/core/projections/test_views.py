@@ -2,10 +2,11 @@
 
 import pytest
 
+from studio.core.projections.views import SHARED_MOST
 from studio.core.reader import Reader
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Denied, Invalid, NotFound, Refused
-from studio.core.store import rows
+from studio.core.store import raw, rows
 from studio.core.tokens import Tokens
 from studio.core.verbs.views import ViewVerbs
 from tests.core.projections.story import Story
@@ -24,7 +25,7 @@ def verbs(story: Story) -> ViewVerbs:
 
 
 async def names(reader: Reader, person: Person, list: str = "") -> list[str]:
-    return [one.name for one in await reader.views(person, list)]
+    return [one.name for one in (await reader.views(person, list)).items]
 
 
 async def save(verbs: ViewVerbs, person: Person, name: str = "Slow", **more: object) -> str:
@@ -139,3 +140,28 @@ async def test_rebuilt_views_are_those_that_were(
     await story.db.record(rows.rebuild)
 
     assert await reader.views(ALICE) == before
+
+
+SHARE = (
+    "INSERT INTO views (id, list, name, query, owner, shared, by, made, time) "
+    "VALUES (?, 'sessions', ?, 'q=x', ?, 1, 'bob', 1, 1)"
+)
+
+
+async def test_a_thousand_shared_views_push_out_none_of_ones_own(
+    verbs: ViewVerbs, reader: Reader, story: Story
+) -> None:
+    await save(verbs, ALICE, "Mine")  # of traces, which come after sessions
+    many = [(f"viw_{n:04}", f"Shared {n:04}", "bob") for n in range(1_000)]
+    await story.db.touch(lambda conn: raw.put_many(conn, SHARE, many))
+
+    found = await reader.views(ALICE)
+    few = await reader.views(ALICE, "sessions", shared=5)
+
+    assert [one.name for one in found.items[:2]] == ["Mine", "Shared 0000"]
+    assert len(found.items) == 1 + SHARED_MOST
+    assert found.left_out == 1_000 - SHARED_MOST
+    assert [one.name for one in few.items] == [f"Shared {n:04}" for n in range(5)]
+    assert (few.left_out, (await reader.views(ALICE, "traces")).left_out) == (995, 0)
+    own = await reader.views(BOB)
+    assert (len(own.items), own.left_out) == (1_000, 0)

@@ -79,7 +79,7 @@ def test_talk_that_leaves_no_room_for_a_reply_is_summarised_up_to_the_newest_par
 
     planned = plan(session)
 
-    assert planned == Plan(place=Place(turn=5), tokens=50 + 9 * 108)
+    assert planned == Plan(place=Place(turn=5), tokens=50 + 9 * 108, replaced=8 * 108)
 
 
 def test_nothing_is_summarised_while_nobody_knows_the_window() -> None:
@@ -216,6 +216,48 @@ def test_a_summary_whose_worker_died_is_asked_for_once_more() -> None:
     assert f.kinds(lost) == ["summary.failed"]
     assert (after.maybe_billed, after.cost_known) == (1, False)
     assert summaries.behind(given_up) == Place(turn=5)
+
+
+def test_a_summary_no_shorter_than_what_it_stands_for_is_not_written() -> None:
+    asked, effect_id = _asked()
+    text = contents.of_text("In long.")
+    came = Written(
+        text=text, usage=e.Usage(input_tokens=9), tokens_after=9, tokens=300, replaced=300,
+        first_token=7,
+    )  # fmt: skip
+
+    (failed,) = summaries.written(asked, effect_id, came)
+    session = f.after(asked, [failed])
+
+    assert isinstance(failed, e.SummaryFailed)
+    assert (failed.code, failed.again, failed.maybe_billed) == ("summary.longer", False, True)
+    assert (failed.usage.input_tokens, failed.tokens, failed.first_token) == (9, 300, 7)
+    assert (session.summary, summaries.behind(session)) == (None, Place(turn=5))
+    shorter = replace(came, tokens=299)
+    assert f.kinds(summaries.written(asked, effect_id, shorter)) == ["context.compacted"]
+
+
+def test_after_one_that_saved_nothing_none_is_asked_for_until_there_is_twice_as_much() -> None:
+    session = worked(6)
+    planned = plan(session)
+    assert planned is not None
+    asked = f.after(session, summaries.intend(
+        session, planned, provider="chat", model="m", request_hash="r"
+    ))  # fmt: skip
+    call = f.the_turn(asked).summary
+    assert call is not None
+
+    def failed(tokens: int) -> Session:
+        came = Written(
+            text=contents.of_text("x"), usage=e.Usage(), tokens_after=9, tokens=tokens,
+            replaced=min(tokens, planned.replaced),
+        )  # fmt: skip
+        return f.after(asked, summaries.written(asked, call.effect_id, came))
+
+    small, large = failed(planned.replaced), failed(planned.replaced * 9)
+    room = 200  # so that even the newest part is too much
+    assert plan(small, room) is None or plan(small, room).replaced >= 2 * planned.replaced  # type: ignore[union-attr]
+    assert plan(large, room) is None
 
 
 def test_a_lost_summary_of_the_scripted_model_costs_nothing() -> None:

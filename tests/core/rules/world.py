@@ -109,7 +109,10 @@ class World:
     def _summarise(self, effect_id: str, *, kind: bool = False) -> None:
         """The summary comes, or does not."""
         if kind or self.pick(3):
-            came = Written(text=contents.of_text("In short."), usage=e.Usage(), tokens_after=1)
+            came = Written(
+                text=contents.of_text("In short."), usage=e.Usage(), tokens_after=1,
+                tokens=1 + self.pick(2), replaced=2,
+            )  # fmt: skip
             self.record(summaries.written(self.session, effect_id, came))
         else:
             self.record(summaries.failed(

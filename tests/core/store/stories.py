@@ -153,7 +153,14 @@ def _summary(t: Teller) -> None:
     usage = e.Usage(input_tokens=90, output_tokens=9, cost=t.random.choice((None, 0.01)))
     if t.chance(0.7):
         text = contents.of_text(t.random.choice(("In short\x00.", LARGE)))
-        came = Written(text=text, usage=usage, tokens_after=100)
+        came = Written(
+            text=text,
+            usage=usage,
+            tokens_after=100,
+            tokens=t.random.choice((9, 90)),
+            replaced=90,
+            first_token=t.random.choice((None, 0, 250)),
+        )
         t.record(summaries.written(t.session, asked.effect_id, came))
     else:
         t.record(

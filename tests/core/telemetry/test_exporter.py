@@ -165,3 +165,17 @@ async def test_retry_after_is_kept_as_a_number_and_as_a_date(desk: Desk):
     assert await rest(later) == 90.0
     assert await rest("99999") == 3600.0
     assert await rest("soon") is None
+
+
+async def test_a_worker_without_a_collector_leaves_alone_the_one_that_exports(desk: Desk):
+    db, now = desk.core.parts.db, desk.core.clock.now()
+    await rows.take(db, "one", now, 60_000, "http://here")
+    if db.kind == "postgresql":  # a SQLite file has one worker
+        assert not await rows.unset(db, now)
+        await rows.leave(db, "one")
+    assert await rows.unset(db, now)
+    off = await desk.export()
+    await rows.take(db, "two", now, 60_000, "http://there")
+
+    assert (off.state, off.endpoint) == ("off", "")
+    assert (await desk.export()).endpoint == "http://there"

@@ -127,13 +127,15 @@ class ContextCompacted(Event):
     usage: Usage
     tokens_before: int
     tokens_after: int
+    first_token: int | None = None  # as in `ModelReplied`, the last field too
 
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryFailed(Event):
     """There is no summary. It is asked for `again`, or the turn goes on with the newest part alone.
 
-    `maybe_billed` is as in `ModelFailed`.
+    `maybe_billed` is as in `ModelFailed`. One that would have been no shorter than what it stands
+    for had about so many `tokens`.
     """
 
     TYPE: ClassVar[str] = "summary.failed"
@@ -145,3 +147,5 @@ class SummaryFailed(Event):
     again: bool = False
     usage: Usage = field(default_factory=Usage)
     maybe_billed: bool = False
+    tokens: int = 0
+    first_token: int | None = None  # as in `ModelFailed`
