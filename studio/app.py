@@ -12,9 +12,9 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from studio import late, ports
 from studio.core import faults
 from studio.core.clock import Clock
 from studio.core.masking import Mask, MaskedFormatter
@@ -116,11 +117,13 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
 
 def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
     """The whole web application: programs under /v1, the demo's endpoint, people elsewhere."""
-    from studio import web  # a process that only works needs neither
-    from studio.api import routes as api_routes
+    from studio import web  # a process that only works needs no pages
 
     settings = built.settings
-    routes: list[Any] = [Mount("/v1", app=api_routes.app(built.runtime, built.reader, settings))]
+    programs = late.Application(
+        "studio.api.routes", lambda api: api.app(built.runtime, built.reader, settings)
+    )
+    routes: list[Any] = [Mount("/v1", app=programs)]
     if demo_view is not None:
         routes.append(
             Route(
@@ -255,9 +258,9 @@ async def _serve(
     settings: Settings, *, web: bool, work: bool, with_demo: bool,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
-    listening = _listen(settings) if web else None
+    listening = ports.listen(settings) if web else None
     if listening is not None:
-        settings = _at_port(settings, listening.getsockname()[1])
+        settings = ports.bound(settings, listening.getsockname()[1])
     async with AsyncExitStack() as stack:
         demo_view = None
         if with_demo:
@@ -285,14 +288,27 @@ async def _answer(
     built: Parts, listening: socket.socket, demo_view: Any,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
+    answering = late.Answered(asgi(built, demo_view=demo_view))
     config = uvicorn.Config(
-        asgi(built, demo_view=demo_view), lifespan="off", log_config=None, access_log=False,
+        answering, lifespan="off", log_config=None, access_log=False,
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, backlog=4096,
     )  # fmt: skip
     settle()
     if ready is not None:
         ready(built.settings.url, login(built.settings, "operator", "admin"))
-    await uvicorn.Server(config).serve(sockets=[listening])
+    async with asyncio.TaskGroup() as group:
+        warming = group.create_task(late.warm(_later(), answering.first))
+        await uvicorn.Server(config).serve(sockets=[listening])
+        warming.cancel()
+
+
+def _later() -> Iterator[late.Step]:
+    """What no first page needs, step by step."""
+    from studio import web
+
+    yield from web.later()
+    yield from late.modules("studio.api")
+    yield settle
 
 
 async def _work(built: Parts) -> None:
@@ -347,32 +363,6 @@ async def _until_signalled() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await stop.wait()
-
-
-def _listen(settings: Settings) -> socket.socket:
-    """The listening socket, bound before anything is opened, so that a taken port says so first."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((settings.host, settings.port))
-    except OSError as error:
-        listening.close()
-        raise Unavailable(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Another program "
-            "may have the port; stop it, or set STUDIO_PORT to a free one.",
-            code="port.taken",
-        ) from error
-    listening.set_inheritable(False)
-    return listening
-
-
-def _at_port(settings: Settings, port: int) -> Settings:
-    """The settings with the port that was really bound (STUDIO_PORT=0 lets the system choose)."""
-    if settings.port == port:
-        return settings
-    hosts = tuple(name.replace(":0", f":{port}") for name in settings.hosts)
-    return replace(settings, port=port, url=settings.url.replace(":0", f":{port}"), hosts=hosts)
 
 
 async def _command_line_key(built: Parts) -> None:
