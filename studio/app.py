@@ -14,7 +14,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from studio import late, ports
+from studio import command_key, late
 from studio.core import faults
 from studio.core.clock import Clock
 from studio.core.masking import Mask, MaskedFormatter
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("studio")
 
 STUDIO = Person(id="studio", role="admin", via="key")
-COMMAND_LINE = "local command line"
 RESTART_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 LIKE_A_SECRET = 12  # characters of a header's value; a shorter one may be a word of any text
@@ -258,15 +257,15 @@ async def _serve(
     settings: Settings, *, web: bool, work: bool, with_demo: bool,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
-    listening = ports.listen(settings) if web else None
+    listening = _listen(settings) if web else None
     if listening is not None:
-        settings = ports.bound(settings, listening.getsockname()[1])
+        settings = _at_port(settings, listening.getsockname()[1])
     async with AsyncExitStack() as stack:
         demo_view = None
         if with_demo:
             settings, demo_view = host.prepare(settings)
         built = await stack.enter_async_context(parts(settings))
-        await _command_line_key(built)
+        await command_key.leave(built.runtime, built.reader, STUDIO, settings)
         if with_demo:
             await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
@@ -365,22 +364,27 @@ async def _until_signalled() -> None:
     await stop.wait()
 
 
-async def _command_line_key(built: Parts) -> None:
-    """Leave an application key for the commands of this machine, readable by its owner alone."""
-    path = built.settings.cli_key_file
-    if path.exists():
-        plain = path.read_text("ascii").strip()
-        if await built.runtime.person_of_key(plain) is not None:
-            return
-    for row in await built.reader.keys(STUDIO):
-        if row.name == COMMAND_LINE and not row.revoked:  # its file is gone, so nobody has it
-            await built.runtime.revoke_key(STUDIO, row.id)
-    _key, plain = await built.runtime.make_key(STUDIO, COMMAND_LINE, "admin")
-    await asyncio.to_thread(_leave, path, plain)
+def _listen(settings: Settings) -> socket.socket:
+    """The listening socket, bound before anything is opened, so that a taken port says so first."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Another program "
+            "may have the port; stop it, or set STUDIO_PORT to a free one.",
+            code="port.taken",
+        ) from error
+    listening.set_inheritable(False)
+    return listening
 
 
-def _leave(path: Path, plain: str) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(plain + "\n")
-    draft.replace(path)
+def _at_port(settings: Settings, port: int) -> Settings:
+    """The settings with the port that was really bound (STUDIO_PORT=0 lets the system choose)."""
+    if settings.port == port:
+        return settings
+    hosts = tuple(name.replace(":0", f":{port}") for name in settings.hosts)
+    return replace(settings, port=port, url=settings.url.replace(":0", f":{port}"), hosts=hosts)

@@ -98,7 +98,9 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.clock", "studio.core.faults", "studio.core.work",
     },
     "studio.late": set(),
-    "studio.ports": {"studio.core.rules", "studio.settings"},
+    "studio.command_key": {
+        "studio.core.reader", "studio.core.runtime", "studio.core.rules", "studio.settings",
+    },
     "studio.web": {
         "studio.web", "studio.late", "studio.core.runtime", "studio.core.reader",
         "studio.core.rules", "studio.core.schemas", "studio.core.projections",
