@@ -6,13 +6,12 @@ the next worker.
 """
 
 import asyncio
-import gc
 import logging
 import os
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from studio import command_key, late
+from studio import command_key, late, warming
 from studio.core import faults
 from studio.core.clock import Clock
 from studio.core.masking import Mask, MaskedFormatter
@@ -245,14 +244,6 @@ def serve(
     asyncio.run(_serve(settings, web=web, work=work, with_demo=demo, ready=ready))
 
 
-def settle() -> None:
-    """Let the collector of cycles leave alone what was loaded, and look less often at the rest:
-    sessions are thousands of small records without cycles, and looking took a sixth of a turn."""
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
-    gc.enable()
-
-
 async def _serve(
     settings: Settings, *, web: bool, work: bool, with_demo: bool,
     ready: Callable[[str, str], None] | None,
@@ -269,51 +260,44 @@ async def _serve(
         if with_demo:
             await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
-        beside = [group.create_task(_sweep(built))]
+        first = asyncio.Event()
+        beside = [
+            group.create_task(_sweep(built)),
+            group.create_task(warming.warm(built.reader, STUDIO, first, web=web, work=work)),
+        ]
         if work:
             beside.append(group.create_task(_work(built)))
         try:
             if listening is None:
-                settle()
+                first.set()
+                warming.settle()
                 await _until_signalled()
             else:
-                await _answer(built, listening, demo_view, ready)
+                await _answer(built, listening, demo_view, first, ready)
         finally:
             for task in beside:
                 task.cancel()
 
 
 async def _answer(
-    built: Parts, listening: socket.socket, demo_view: Any,
+    built: Parts, listening: socket.socket, demo_view: Any, first: asyncio.Event,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
-    answering = late.Answered(asgi(built, demo_view=demo_view))
     config = uvicorn.Config(
-        answering, lifespan="off", log_config=None, access_log=False,
+        late.Answered(asgi(built, demo_view=demo_view), first),
+        lifespan="off", log_config=None, access_log=False,
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, backlog=4096,
     )  # fmt: skip
-    settle()
+    warming.settle()
     if ready is not None:
         ready(built.settings.url, login(built.settings, "operator", "admin"))
-    async with asyncio.TaskGroup() as group:
-        warming = group.create_task(late.warm(_later(), answering.first))
-        await uvicorn.Server(config).serve(sockets=[listening])
-        warming.cancel()
-
-
-def _later() -> Iterator[late.Step]:
-    """What no first page needs, step by step."""
-    from studio import web
-
-    yield from web.later()
-    yield from late.modules("studio.api")
-    yield settle
+    await uvicorn.Server(config).serve(sockets=[listening])
 
 
 async def _work(built: Parts) -> None:
     """Keep a worker going: what breaks is told, and a new one starts."""
     while True:
-        one = worker(built)
+        one = await asyncio.to_thread(worker, built)  # it loads much; pages are answered meanwhile
         try:
             await one.run()
         except Exception:

@@ -1,15 +1,16 @@
 """What the first page can do without: loaded when it is first asked for, or when all is quiet.
 
 A start is mostly the loading of modules, so what answers programs, and each page, is loaded with
-the first request that needs it; `warm` then loads the rest, a little at a time. Loading is done in
+the first request that needs it; `load` then loads the rest, a little at a time. Loading is done in
 a thread, so that others are answered meanwhile. Nothing here hides a fault: a module that cannot be
-loaded fails the request that asked for it, is logged by `warm`, and breaks a test.
+loaded fails the request that asked for it, is logged by `load`, and breaks a test.
 """
 
 import asyncio
 import importlib
 import logging
 import pkgutil
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import cache, partial
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 log = logging.getLogger(__name__)
 
 UNASKED_SECONDS = 1.0  # a studio that nobody asks anything loads the rest all the same
+HANDING_SECONDS = 0.001  # how long a thread that loads keeps the loop waiting
 Step = Callable[[], object]
 
 
@@ -34,9 +36,10 @@ def function(place: str) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         nonlocal found
         if found is None:
-            found = getattr(await _load(module), name)
+            found = getattr(await _module(module), name)
         return await found(request)
 
+    answer.__module__, answer.__name__, answer.__qualname__ = module, name, name
     return answer
 
 
@@ -49,45 +52,59 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
-            self._app = self._make(await _load(self._module))
+            self._app = self._make(await _module(self._module))
         await self._app(scope, receive, send)
 
 
 class Answered:
     """Around an application: `first` is set when one request has been answered whole."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app, self.first = app, asyncio.Event()
+    def __init__(self, app: ASGIApp, first: asyncio.Event) -> None:
+        self._app, self._first = app, first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
         finally:
-            self.first.set()
+            self._first.set()
 
 
-def modules(package: str) -> Iterator[Step]:
+def below(package: str) -> Iterator[Step]:
     """A step for each module of a package and of those below it."""
     place = importlib.import_module(package).__path__
     for found in pkgutil.walk_packages(place, f"{package}."):
         yield partial(importlib.import_module, found.name)
 
 
-async def warm(steps: Iterable[Step], after: asyncio.Event) -> None:
+def modules(names: Iterable[str]) -> Iterator[Step]:
+    """A step for each of these modules."""
+    return (partial(importlib.import_module, name) for name in names)
+
+
+async def load(steps: Iterable[Step], after: asyncio.Event) -> None:
     """Take all the steps once `after` is set, and rest after each for as long as it took."""
     try:
         async with asyncio.timeout(UNASKED_SECONDS):
             await after.wait()
     except TimeoutError:
         log.debug("Nobody has asked for anything yet.")
-    for step in steps:
-        began = time.monotonic()
-        try:
-            await asyncio.to_thread(step)
-        except Exception:
-            log.exception("A part of the studio cannot be loaded.")
-        await asyncio.sleep(time.monotonic() - began)
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(HANDING_SECONDS)
+    try:
+        for step in steps:
+            await _take(step)
+    finally:
+        sys.setswitchinterval(usual)
 
 
-async def _load(module: str) -> ModuleType:
+async def _take(step: Step) -> None:
+    began = time.monotonic()
+    try:
+        await asyncio.to_thread(step)
+    except Exception:
+        log.exception("A part of the studio cannot be loaded.")
+    await asyncio.sleep(time.monotonic() - began)
+
+
+async def _module(module: str) -> ModuleType:
     return await asyncio.to_thread(importlib.import_module, module)

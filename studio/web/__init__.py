@@ -47,5 +47,5 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
 
 def later() -> Iterator[late.Step]:
     """What loads the pages and their templates, step by step."""
-    yield from late.modules(PAGES)
+    yield from late.below(PAGES)
     yield from render.loading()
