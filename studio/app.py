@@ -261,15 +261,13 @@ async def _serve(
             await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         first = asyncio.Event()
-        beside = [
-            group.create_task(_sweep(built)),
-            group.create_task(warming.warm(built.reader, STUDIO, first, web=web, work=work)),
-        ]
+        beside = [group.create_task(_sweep(built))]
+        if web:
+            beside.append(group.create_task(warming.warm(first)))
         if work:
             beside.append(group.create_task(_work(built)))
         try:
             if listening is None:
-                first.set()
                 warming.settle()
                 await _until_signalled()
             else:

@@ -1,16 +1,14 @@
-"""After the first page: loading what the next ones need, and the first turn, one part at a time."""
+"""After the first page: loading what the next ones need, one part at a time.
+
+What a turn needs of other people's libraries is not loaded ahead: it is large, and whoever only
+answers, or has no use for it, would carry it for nothing.
+"""
 
 import asyncio
 import gc
-import logging
 from collections.abc import Iterator
 
 from studio import late
-from studio.core.reader import Reader
-from studio.core.rules.access import Person
-from studio.core.rules.errors import Unavailable
-
-log = logging.getLogger("studio")
 
 
 def settle() -> None:
@@ -21,16 +19,9 @@ def settle() -> None:
     gc.enable()
 
 
-async def warm(
-    reader: Reader, studio: Person, first: asyncio.Event, *, web: bool, work: bool
-) -> None:
-    """Load what this process is for; `first` is set when its first page is out."""
-    if web:
-        await late.load(_pages(), first)
-    if work and await _has_servers(reader, studio):
-        from studio.core.tools.catalog import SDK
-
-        await late.load(late.modules(SDK), first)
+async def warm(first: asyncio.Event) -> None:
+    """Load every page and the verbs of programs; `first` is set when the first page is out."""
+    await late.load(_pages(), first)
     settle()
 
 
@@ -39,12 +30,3 @@ def _pages() -> Iterator[late.Step]:
 
     yield from web.later()
     yield from late.below("studio.api")
-
-
-async def _has_servers(reader: Reader, studio: Person) -> bool:
-    """Whether a turn is likely to speak to an MCP server; what that takes is large."""
-    try:
-        return bool(await reader.servers(studio))
-    except Unavailable as error:
-        log.warning("Whether there are MCP servers is not known: %s", error)
-        return False

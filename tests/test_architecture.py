@@ -98,10 +98,7 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.clock", "studio.core.faults", "studio.core.work",
     },
     "studio.late": set(),
-    "studio.warming": {
-        "studio.late", "studio.web", "studio.api", "studio.core.reader", "studio.core.rules",
-        "studio.core.tools.catalog",
-    },
+    "studio.warming": {"studio.late", "studio.web", "studio.api"},
     "studio.command_key": {
         "studio.core.reader", "studio.core.runtime", "studio.core.rules", "studio.settings",
     },
