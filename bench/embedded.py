@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from studio import app
+from studio import app, warming
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import ids
 from studio.core.rules.events import Origin
@@ -72,7 +72,7 @@ async def running() -> "AsyncIterator[tuple[app.Parts, Ends]]":
         settings = Settings.from_env({"STUDIO_DATA": folder, "HOME": folder})
         Path(folder).chmod(0o700)
         app.migrate(settings)
-        app.settle()
+        warming.settle()
         async with app.parts(settings) as built:
             worker = Worker(
                 db=built.db, journal=built.journal, feed=built.feed, shelf=Shelf({}),

@@ -6,7 +6,6 @@ the next worker.
 """
 
 import asyncio
-import gc
 import logging
 import os
 import secrets
@@ -25,6 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from studio import command_key, late, warming
 from studio.core import faults
 from studio.core.clock import Clock
 from studio.core.masking import Mask, MaskedFormatter
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("studio")
 
 STUDIO = Person(id="studio", role="admin", via="key")
-COMMAND_LINE = "local command line"
 RESTART_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 LIKE_A_SECRET = 12  # characters of a header's value; a shorter one may be a word of any text
@@ -117,11 +116,13 @@ async def parts(settings: Settings, *, clock: Clock | None = None) -> AsyncItera
 
 def asgi(built: Parts, *, demo_view: Any = None) -> Starlette:
     """The whole web application: programs under /v1, the demo's endpoint, people elsewhere."""
-    from studio import web  # a process that only works needs neither
-    from studio.api import routes as api_routes
+    from studio import web  # a process that only works needs no pages
 
     settings = built.settings
-    routes: list[Any] = [Mount("/v1", app=api_routes.app(built.runtime, built.reader, settings))]
+    programs = late.Application(
+        "studio.api.routes", lambda api: api.app(built.runtime, built.reader, settings)
+    )
+    routes: list[Any] = [Mount("/v1", app=programs)]
     if demo_view is not None:
         routes.append(
             Route(
@@ -246,14 +247,6 @@ def serve(
     asyncio.run(_serve(settings, web=web, work=work, with_demo=demo, ready=ready))
 
 
-def settle() -> None:
-    """Let the collector of cycles leave alone what was loaded, and look less often at the rest:
-    sessions are thousands of small records without cycles, and looking took a sixth of a turn."""
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
-    gc.enable()
-
-
 async def _serve(
     settings: Settings, *, web: bool, work: bool, with_demo: bool,
     ready: Callable[[str, str], None] | None,
@@ -266,33 +259,37 @@ async def _serve(
         if with_demo:
             settings, demo_view = host.prepare(settings)
         built = await stack.enter_async_context(parts(settings))
-        await _command_line_key(built)
+        await command_key.leave(built.runtime, built.reader, STUDIO, settings)
         if with_demo:
             await host.install(built.runtime, built.reader, STUDIO, settings)
         group = await stack.enter_async_context(asyncio.TaskGroup())
+        first = asyncio.Event()
         beside = [group.create_task(_sweep(built))]
+        if web:
+            beside.append(group.create_task(warming.warm(first)))
         if work:
             beside.append(group.create_task(_work(built)))
         try:
             if listening is None:
-                settle()
+                warming.settle()
                 await _until_signalled()
             else:
-                await _answer(built, listening, demo_view, ready)
+                await _answer(built, listening, demo_view, first, ready)
         finally:
             for task in beside:
                 task.cancel()
 
 
 async def _answer(
-    built: Parts, listening: socket.socket, demo_view: Any,
+    built: Parts, listening: socket.socket, demo_view: Any, first: asyncio.Event,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
     config = uvicorn.Config(
-        asgi(built, demo_view=demo_view), lifespan="off", log_config=None, access_log=False,
+        late.Answered(asgi(built, demo_view=demo_view), first),
+        lifespan="off", log_config=None, access_log=False,
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, backlog=4096,
     )  # fmt: skip
-    settle()
+    warming.settle()
     if ready is not None:
         ready(built.settings.url, login(built.settings, "operator", "admin"))
     await uvicorn.Server(config).serve(sockets=[listening])
@@ -301,7 +298,7 @@ async def _answer(
 async def _work(built: Parts) -> None:
     """Keep a worker going: what breaks is told, and a new one starts."""
     while True:
-        one = worker(built)
+        one = await asyncio.to_thread(worker, built)  # it loads much; pages are answered meanwhile
         try:
             await one.run()
         except Exception:
@@ -379,24 +376,3 @@ def _at_port(settings: Settings, port: int) -> Settings:
         return settings
     hosts = tuple(name.replace(":0", f":{port}") for name in settings.hosts)
     return replace(settings, port=port, url=settings.url.replace(":0", f":{port}"), hosts=hosts)
-
-
-async def _command_line_key(built: Parts) -> None:
-    """Leave an application key for the commands of this machine, readable by its owner alone."""
-    path = built.settings.cli_key_file
-    if path.exists():
-        plain = path.read_text("ascii").strip()
-        if await built.runtime.person_of_key(plain) is not None:
-            return
-    for row in await built.reader.keys(STUDIO):
-        if row.name == COMMAND_LINE and not row.revoked:  # its file is gone, so nobody has it
-            await built.runtime.revoke_key(STUDIO, row.id)
-    _key, plain = await built.runtime.make_key(STUDIO, COMMAND_LINE, "admin")
-    await asyncio.to_thread(_leave, path, plain)
-
-
-def _leave(path: Path, plain: str) -> None:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(plain + "\n")
-    draft.replace(path)

@@ -97,10 +97,15 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.rules", "studio.core.store", "studio.core.providers", "studio.core.tools",
         "studio.core.clock", "studio.core.faults", "studio.core.work",
     },
+    "studio.late": set(),
+    "studio.warming": {"studio.late", "studio.web", "studio.api"},
+    "studio.command_key": {
+        "studio.core.reader", "studio.core.runtime", "studio.core.rules", "studio.settings",
+    },
     "studio.web": {
-        "studio.web", "studio.core.runtime", "studio.core.reader", "studio.core.rules",
-        "studio.core.schemas", "studio.core.projections", "studio.core.tokens", "studio.settings",
-        "studio.core.manifests",
+        "studio.web", "studio.late", "studio.core.runtime", "studio.core.reader",
+        "studio.core.rules", "studio.core.schemas", "studio.core.projections",
+        "studio.core.tokens", "studio.settings", "studio.core.manifests",
     },
     "studio.api": {
         "studio.api", "studio.core.runtime", "studio.core.reader", "studio.core.rules",

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from secrets import token_hex
 from typing import Any
 
@@ -100,10 +101,10 @@ def routes(parts: Parts) -> list[Route]:
     paths: dict[str, dict[str, Endpoint[Any, Any]]] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method] = one
-    document = openapi.document(ENDPOINTS)
+    document = cache(partial(openapi.document, ENDPOINTS))  # made when first asked for
 
     async def describe(_: Request) -> Response:
-        return errors.json_response(document)
+        return errors.json_response(document())
 
     async def ready(_: Request) -> Response:
         return await health.ready(parts.reader)

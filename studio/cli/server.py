@@ -92,7 +92,7 @@ def version(context: Context) -> None:
 
 def _run(context: Context, *, web: bool, work: bool, demo: bool) -> None:
     settings = _settings(context)
-    gc.disable()  # until `app.settle`: what is loaded now stays
+    gc.disable()  # until `warming.settle`: what is loaded now stays
     from studio import app
 
     _log(settings.log)

@@ -6,12 +6,15 @@ noun; `render` is how HTML leaves; `live` keeps open pages true. All of it knows
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.applications import Starlette
 
+from studio import late
 from studio.core.reader import Reader
 from studio.core.runtime import Runtime
+from studio.web import pace, render
 from studio.web.auth import WebSettings
 from studio.web.environment_topic import EnvironmentTopic
 from studio.web.errors import HANDLERS
@@ -19,13 +22,11 @@ from studio.web.hub import Hub
 from studio.web.list_topics import LISTS
 from studio.web.middleware import middleware, outermost
 from studio.web.outside_topics import OutsideTopic, OutsideTraceTopic
-from studio.web.pace import Pace
-from studio.web.pages import links
-from studio.web.routes import routes
+from studio.web.routes import PAGES, routes
 from studio.web.server_topic import ServersTopic
 from studio.web.topics import TOPICS
 
-__all__ = ["app", "outermost"]
+__all__ = ["app", "later", "outermost"]
 
 
 def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = None) -> Starlette:
@@ -39,10 +40,16 @@ def app(runtime: Runtime, reader: Reader, settings: WebSettings, *, demo: Any = 
     made.state.settings = settings
     made.state.demo = demo
     made.state.exports = Counter[str]()
-    made.state.link_pace = Pace(links.TRIES, links.SECONDS)
+    made.state.link_pace = pace.Pace(pace.LINK_TRIES, pace.LINK_SECONDS)
     own = {
         "servers": ServersTopic, "environment": EnvironmentTopic, "outside": OutsideTopic,
         "outside_trace": OutsideTraceTopic,
     }  # fmt: skip
     made.state.hub = Hub(runtime, reader, {**TOPICS, **LISTS, **own})
     return made
+
+
+def later() -> Iterator[late.Step]:
+    """What loads the pages and their templates, step by step."""
+    yield from late.below(PAGES)
+    yield from render.loading()

@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 MOST_ADDRESSES = 10_000
+LINK_TRIES, LINK_SECONDS = 20, 60  # wrong links of one address
 
 
 class Pace:

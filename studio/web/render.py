@@ -5,9 +5,9 @@ A template sees `view`, the filters of `format`, the macros `ui` and `static()`,
 the template that the page itself uses, so a reload shows the same bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse
 from studio import __version__
 from studio.web import format as formats
 from studio.web import static, words
+from studio.web.compiled import Compiled
 from studio.web.markdown import markdown
 
 COUNTS = "/live/pending"
@@ -96,9 +97,17 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=Compiled(),
     )
     environment.filters.update(formats.FILTERS | words.FILTERS)
     environment.filters["markdown"] = markdown
     environment.globals["static"] = static.href
     environment.globals["ui"] = environment.get_template("ui.html").module
     return environment
+
+
+def loading() -> Iterator[Callable[[], object]]:
+    """What loads all the templates, one by one."""
+    yield templates
+    for name in templates().list_templates(extensions=["html"]):
+        yield partial(templates().get_template, name)

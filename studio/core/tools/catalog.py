@@ -6,7 +6,6 @@ its tools changed, or breaks. What cannot be offered is a Gap in words, never an
 
 import asyncio
 import importlib
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -291,9 +290,8 @@ class LiveCatalog:
 
 async def _load_sdk() -> None:
     """It takes a moment, so not on the loop, and not before there is a server."""
-    if SDK[0] not in sys.modules:
-        for module in SDK:
-            await asyncio.to_thread(importlib.import_module, module)
+    for module in SDK:
+        await asyncio.to_thread(importlib.import_module, module)
 
 
 def _key(manifest: Mapping[str, Any], lends: Lends | None) -> tuple[int, str]:

@@ -22,7 +22,6 @@ STRICT = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",
 }
-TRIES, SECONDS = 20, 60  # wrong links of one address
 
 
 async def follow(request: Request) -> Response:

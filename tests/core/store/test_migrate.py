@@ -49,6 +49,9 @@ def squeezed(text: str | None) -> str:
 def created(url: str) -> str:
     kind, parsed = places.parse(url)
     engine = places.engine(kind, parsed)
+    for index in [one for table in tables.metadata.sorted_tables for one in table.indexes]:
+        if "where" in index.info:
+            index.dialect_kwargs[f"{kind}_where"] = sa.text(index.info["where"])
     tables.metadata.create_all(engine)
     engine.dispose()
     return url
