@@ -19,6 +19,7 @@ from studio.core.projections.turn_list import AskedTurns
 from studio.core.rules import contents, conventions, transcripts
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, StudioError
+from studio.core.store import codec
 from studio.core.trace_questions import TraceQuestions
 
 Format = Literal["markdown", "jsonl", "otlp"]
@@ -309,7 +310,7 @@ def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return codec.text(value) + "\n"
 
 
 def _iso(milliseconds: int) -> str:
