@@ -66,6 +66,9 @@ def _told() -> tuple[type[Exception], ...]:
 
 def _words(error: Exception) -> str:
     message = str(getattr(error, "message", error))
+    client = sys.modules.get("api_client")
+    if client is not None and isinstance(error, client.NotReached):
+        message += " Start it with `studio up`, or name a running one with STUDIO_URL."
     if isinstance(error, Invalid) and error.code == "settings.invalid":
         return message  # it lists its fields already
     fields = getattr(error, "fields", {})

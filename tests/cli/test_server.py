@@ -52,6 +52,15 @@ def test_an_unknown_command_is_told_those_that_are():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("group", ["sessions", "approvals", "outside"])
+@pytest.mark.parametrize("number", ["0", "-1", "x", "²"])
+def test_a_list_of_no_lines_is_not_asked_for(group: str, number: str, capsys):
+    with pytest.raises(SystemExit):
+        parser_of(COMMANDS).parse_args([group, "list", f"--limit={number}"])
+
+    assert "must be a whole number from 1 on" in capsys.readouterr().err
+
+
 def test_faulty_settings_are_told_all_at_once():
     done = run("migrate", STUDIO_PORT="x", STUDIO_DEMO="maybe")
 
@@ -228,6 +237,7 @@ def test_a_studio_that_does_not_answer_is_one_paragraph(tmp_path: Path):
 
     assert done.returncode == 1
     assert done.stderr.startswith("studio: No answer from http://127.0.0.1:")
+    assert "`studio up`" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
