@@ -64,6 +64,9 @@ def _data(folder: Path) -> Check:
     if not near.is_dir():
         words = f"{near} is a file, so no data can lie there. Name another place with STUDIO_DATA."
         return Check(name="data folder", ok=False, words=words)
+    if near != folder:
+        words = f"{folder} cannot be made below {near}. Make it, or name another with STUDIO_DATA."
+        return Check(name="data folder", ok=False, words=words)
     if not os.access(near, os.W_OK | os.X_OK):
         words = f"{near} cannot be written to. Give it to the user who runs the studio."
         return Check(name="data folder", ok=False, words=words)
