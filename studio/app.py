@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from studio import command_key, late, warming
+from studio import address, command_key, late, warming
 from studio.core import faults
 from studio.core.clock import Clock
 from studio.core.masking import Mask, MaskedFormatter
@@ -251,7 +251,7 @@ async def _serve(
     settings: Settings, *, web: bool, work: bool, with_demo: bool,
     ready: Callable[[str, str], None] | None,
 ) -> None:  # fmt: skip
-    listening = listen(settings) if web else None
+    listening = address.listen(settings) if web else None
     if listening is not None:
         settings = _at_port(settings, listening.getsockname()[1])
     async with AsyncExitStack() as stack:
@@ -348,26 +348,6 @@ async def _until_signalled() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     await stop.wait()
-
-
-def listen(settings: Settings) -> socket.socket:
-    """The listening socket, bound before anything is opened, so that a taken port says so first."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # TCP by name: asyncio turns Nagle's delay off for such sockets only, and with it each answer
-    # waits some 40 ms for the other side to acknowledge its head
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((settings.host, settings.port))
-    except OSError as error:
-        listening.close()
-        raise Unavailable(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}. Another program "
-            "may have the port; stop it, or set STUDIO_PORT to a free one.",
-            code="port.taken",
-        ) from error
-    listening.set_inheritable(False)
-    return listening
 
 
 def _at_port(settings: Settings, port: int) -> Settings:

@@ -57,18 +57,29 @@ def _versions() -> Check:
 
 
 def _data(folder: Path) -> Check:
-    if not folder.is_dir():
+    near = _near(folder)
+    if near != folder and near.is_dir() and os.access(near, os.W_OK | os.X_OK):
         words = f"{folder} does not exist yet; the first start makes it."
         return Check(name="data folder", ok=True, words=words)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        words = f"{folder} cannot be written to. Give it to the user who runs the studio."
+    if not near.is_dir():
+        words = f"{near} is a file, so no data can lie there. Name another place with STUDIO_DATA."
+        return Check(name="data folder", ok=False, words=words)
+    if near != folder:
+        words = f"{folder} cannot be made below {near}. Make it, or name another with STUDIO_DATA."
+        return Check(name="data folder", ok=False, words=words)
+    if not os.access(near, os.W_OK | os.X_OK):
+        words = f"{near} cannot be written to. Give it to the user who runs the studio."
         return Check(name="data folder", ok=False, words=words)
     return Check(name="data folder", ok=True, words=str(folder))
 
 
+def _near(folder: Path) -> Path:
+    """The folder, or the nearest above it that is there."""
+    return next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+
+
 def _space(folder: Path) -> Check:
-    near = next((path for path in (folder, *folder.parents) if path.is_dir()), Path("/"))
-    free = shutil.disk_usage(near).free
+    free = shutil.disk_usage(_near(folder)).free
     words = f"{free / 2**30:.1f} GiB free"
     if free < FREE_BYTES:
         words += "; under half a GiB, so decisions may soon be refused. Make room."
@@ -76,26 +87,35 @@ def _space(folder: Path) -> Check:
 
 
 def _key(path: Path) -> Check:
-    if not path.exists():
-        return Check(name="key file", ok=True, words=f"{path} is made at the first start.")
     try:
+        if not path.exists():
+            return Check(name="key file", ok=True, words=f"{path} is made at the first start.")
         signing_key(path)
     except StudioError as error:
         return Check(name="key file", ok=False, words=error.message)
+    except OSError as error:
+        what = " Run this as the user it belongs to." if isinstance(error, PermissionError) else ""
+        words = f"{path} cannot be read: {error.strerror}.{what}"
+        return Check(name="key file", ok=False, words=words)
     return Check(name="key file", ok=True, words=f"{path}, readable by its owner alone")
 
 
 def _store(settings: Settings) -> list[Check]:
     try:
         kind, url = places.parse(settings.database_url)
-        if kind == "sqlite" and not Path(url.database or "").parent.is_dir():
+        if kind == "sqlite" and not os.path.lexists(Path(url.database or "").parent):
             words = "sqlite, not made yet; the first start makes it"
             return [Check(name="store", ok=True, words=words), _sqlite()]
         current = migrate.current(settings.database_url)
         about = _about(kind, url) if current is not None or kind == "postgresql" else ""
     except StudioError as error:
         return [Check(name="store", ok=False, words=error.message)]
+    except OSError as error:
+        words = f"{error.filename} cannot be read: {error.strerror}."
+        return [Check(name="store", ok=False, words=words)]
     state = f"schema {current}" if current else "not made yet; the first start makes it"
+    if current is not None and current < SCHEMA:
+        state += f"; the next start brings it to {SCHEMA}"
     checks = [Check(name="store", ok=True, words=f"{kind}, {state}{about}")]
     return [*checks, _sqlite()] if kind == "sqlite" else checks
 
@@ -121,7 +141,7 @@ def _export(settings: Settings) -> Check:
     try:
         kind, url = places.parse(settings.database_url)
         known = migrate.current(settings.database_url) == SCHEMA
-    except StudioError:
+    except (StudioError, OSError):
         return Check(name="collector", ok=True, words=words)
     if not known:
         return Check(name="collector", ok=True, words=words)

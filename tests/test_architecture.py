@@ -113,6 +113,7 @@ ARROWS: dict[str, set[str]] = {
         "studio.core.manifests",
     },
     "studio.settings": {"studio.core.rules"},
+    "studio.address": {"studio.core.rules", "studio.settings"},
     "studio.cli": {"studio.cli", "studio.settings", "studio.core.rules", "studio.app",
                    "studio.core.packages",
                    "studio.core.manifests",

@@ -13,7 +13,7 @@ from typing import Any
 import api_client
 from api_client import ABSENT
 from api_client.shapes import ApprovalDetail, Decided
-from studio.cli.command import Argument, Command, argument
+from studio.cli.command import Argument, Command, argument, limit
 from studio.cli.context import Context
 from studio.core.rules.errors import Invalid, Refused, StudioError
 
@@ -225,7 +225,7 @@ LIST: tuple[Argument, ...] = (
     argument("--tool", help="only of this tool"),
     argument("--plugin", help="only of this plugin"),
     argument("--session", help="only of this session"),
-    argument("--limit", type=int, default=50, help="at most so many (default: 50)"),
+    limit(),
 )
 
 COMMANDS: tuple[Command, ...] = (

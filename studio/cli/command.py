@@ -27,6 +27,18 @@ def argument(*flags: str, **options: Any) -> Argument:
     return Argument(flags=flags, options=options)
 
 
+def how_many(text: str) -> int:
+    """The value of `--limit`."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, not {text!r}")
+    return int(text)
+
+
+def limit() -> Argument:
+    """How much of a list is shown."""
+    return argument("--limit", type=how_many, default=50, help="at most so many (default: 50)")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """One command: `group` is empty for those of one word."""

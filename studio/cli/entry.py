@@ -12,11 +12,14 @@ from studio.cli.terminal import Terminal
 from studio.core.rules.errors import Invalid, StudioError
 
 INTERRUPTED = 130
+MAY_NOT = "Run this as the user it belongs to, or change its owner or mode."
 OS_WORDS = {
-    errno.EACCES: "You have no permission for it.",
-    errno.EPERM: "You have no permission for it.",
+    errno.EACCES: MAY_NOT,
+    errno.EPERM: MAY_NOT,
     errno.ENOSPC: "The disk is full. Make room and try again.",
-    errno.EROFS: "It is on a disk that cannot be written to.",
+    errno.EROFS: "It is on a disk that cannot be written to; name another place.",
+    errno.EEXIST: "Something else is there; name another place, or move it away.",
+    errno.ENOTDIR: "A part of this path is a file; name another place, or move it away.",
     errno.ENOENT: "There is no such file or folder.",
     errno.EADDRINUSE: "Another program has the address. Stop it, or set STUDIO_PORT.",
 }
@@ -63,6 +66,9 @@ def _told() -> tuple[type[Exception], ...]:
 
 def _words(error: Exception) -> str:
     message = str(getattr(error, "message", error))
+    client = sys.modules.get("api_client")
+    if client is not None and isinstance(error, client.NotReached):
+        message += " Start it with `studio up`, or name a running one with STUDIO_URL."
     if isinstance(error, Invalid) and error.code == "settings.invalid":
         return message  # it lists its fields already
     fields = getattr(error, "fields", {})

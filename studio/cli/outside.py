@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from studio.cli.command import Command, argument
+from studio.cli.command import Command, argument, limit
 from studio.cli.context import Context
 
 MS = 1_000_000  # ns
@@ -70,7 +70,7 @@ COMMANDS: tuple[Command, ...] = (
             argument("--agent", default="", help="only of this agent"),
             argument("--state", default="", choices=("", "completed", "failed", "incomplete"),
                      help="only in this state"),
-            argument("--limit", type=int, default=50, help="at most so many (default: 50)"),
+            limit(),
         ),
     ),
     Command(

@@ -6,7 +6,7 @@ import sys
 
 from api_client import Client
 from api_client.shapes import CallRow, Event, SessionDetail
-from studio.cli.command import Argument, Command, argument
+from studio.cli.command import Argument, Command, argument, limit
 from studio.cli.context import Context
 
 ENDS = ("turn.completed", "turn.failed", "turn.cancelled")
@@ -193,7 +193,7 @@ LIST: tuple[Argument, ...] = (
     argument("--status", help="only with this status (running, held, failed…)"),
     argument("--needs", choices=("held", "questions", "uncertain", "any"),
              help="only those that wait for a person"),
-    argument("--limit", type=int, default=50, help="at most so many (default: 50)"),
+    limit(),
 )  # fmt: skip
 
 COMMANDS: tuple[Command, ...] = (

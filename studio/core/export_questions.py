@@ -24,6 +24,7 @@ from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, StudioError
 from studio.core.rules.pieces import PIECE
 from studio.core.rules.spans import Trace
+from studio.core.store import codec
 from studio.core.trace_questions import TraceQuestions
 
 Format = Literal["markdown", "jsonl", "otlp"]
@@ -354,7 +355,7 @@ def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return codec.text(value) + "\n"
 
 
 def _iso(milliseconds: int) -> str:

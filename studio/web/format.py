@@ -4,6 +4,7 @@ Times come as milliseconds since 1970, UTC; what cannot be known is written as a
 """
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,6 +13,17 @@ from studio.core.rules import percent, reveal
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNKNOWN = "unknown"
+HALVES = re.compile("[\ud800-\udfff]")
+
+
+def sound(text: str) -> str:
+    """Text that UTF-8 can carry: half of a surrogate pair, which an agent or a tool may well say,
+    has a sign in its place."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return HALVES.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text
 
 
 def iso(milliseconds: int) -> str:

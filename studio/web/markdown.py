@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from studio.web.format import sound
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -27,7 +29,7 @@ def markdown(text: str) -> Markup:
     """Safe HTML of a text in Markdown; a very long or very odd one stays plain."""
     if len(text) > LONGEST or len(MARKS.findall(text)) > MOST_MARKS:
         return Markup("{}").format(text)
-    return Markup(_cleaned(text))  # noqa: S704 - cleaned by the wall above; test_markdown tries it
+    return Markup(_cleaned(sound(text)))  # noqa: S704 - cleaned by the wall above; test_markdown tries it
 
 
 @lru_cache(maxsize=256)

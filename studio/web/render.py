@@ -18,6 +18,7 @@ from studio import __version__
 from studio.web import format as formats
 from studio.web import static, words
 from studio.web.compiled import Compiled
+from studio.web.format import sound
 from studio.web.markdown import markdown
 
 COUNTS = "/live/pending"
@@ -70,7 +71,7 @@ def page(
 ) -> HTMLResponse:  # fmt: skip
     """A whole page."""
     text = templates().get_template(template).render(view=view, nonce=request.state.nonce)
-    return HTMLResponse(text, status, dict(headers or {}))
+    return HTMLResponse(sound(text), status, dict(headers or {}))
 
 
 def block(
@@ -80,12 +81,13 @@ def block(
     """One block of a page, asked of the template that defines it."""
     found = templates().get_template(template)
     context = found.new_context({"view": view, "nonce": request.state.nonce})
-    return HTMLResponse("".join(found.blocks[name](context)), status, dict(headers or {}))
+    text = "".join(found.blocks[name](context))
+    return HTMLResponse(sound(text), status, dict(headers or {}))
 
 
 def inert(template: str, **values: Any) -> str:
     """HTML to be pushed to open pages: it has no nonce, so nothing in it can act."""
-    return templates().get_template(template).render(**values)
+    return sound(templates().get_template(template).render(**values))
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from studio import __version__, app
+from studio import __version__, address
 from studio.cli.command import parser_of
 from studio.cli.commands import COMMANDS
 from studio.cli.server import called
@@ -52,6 +52,15 @@ def test_an_unknown_command_is_told_those_that_are():
     assert done.returncode == 2
     assert "approvals" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("group", ["sessions", "approvals", "outside"])
+@pytest.mark.parametrize("number", ["0", "-1", "x", "²"])
+def test_a_list_of_no_lines_is_not_asked_for(group: str, number: str, capsys):
+    with pytest.raises(SystemExit):
+        parser_of(COMMANDS).parse_args([group, "list", f"--limit={number}"])
+
+    assert "must be a whole number from 1 on" in capsys.readouterr().err
 
 
 def test_faulty_settings_are_told_all_at_once():
@@ -107,6 +116,15 @@ def test_a_taken_port_is_one_paragraph(studio: Live, tmp_path: Path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
+def test_an_address_that_is_not_here_is_not_called_taken(tmp_path: Path, host: str):
+    done = run("up", "--host", host, "--port", "0", STUDIO_DATA=str(tmp_path), STUDIO_DEMO="off")
+
+    assert done.returncode == 1
+    assert "set STUDIO_HOST" in done.stderr
+    assert "Another program" not in done.stderr
+
+
 def test_a_database_in_use_is_one_paragraph(studio: Live):
     done = studio.run("up", "--port", "0")
 
@@ -123,6 +141,49 @@ def test_a_data_folder_that_cannot_be_is_one_paragraph(tmp_path: Path):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert str(tmp_path) in done.stderr
+
+
+def test_doctor_finds_a_data_folder_that_cannot_be(tmp_path: Path):
+    (tmp_path / "file").touch()
+
+    for folder in ("file", "file/data"):
+        done = run("doctor", "--json", STUDIO_DATA=str(tmp_path / folder))
+
+        (found,) = [check for check in json.loads(done.stdout) if check["name"] == "data folder"]
+        assert done.returncode == 1
+        assert not found["ok"]
+        assert "STUDIO_DATA" in found["words"]
+
+
+@pytest.mark.parametrize(
+    "change,words",
+    [
+        ("UPDATE alembic_version SET version_num = '9999'", "newer Operator Studio"),
+        ("UPDATE alembic_version SET version_num = '0001'", "the next start brings it to"),
+        ("DROP TABLE alembic_version", "tables of another program"),
+    ],
+)
+def test_doctor_says_what_a_store_is_that_this_program_did_not_leave(
+    tmp_path: Path, change: str, words: str
+):
+    assert run("migrate", STUDIO_DATA=str(tmp_path)).returncode == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "studio.db")) as file, file:
+        file.execute(change)
+
+    done = run("doctor", "--json", STUDIO_DATA=str(tmp_path))
+
+    (found,) = [check for check in json.loads(done.stdout) if check["name"] == "store"]
+    assert words in found["words"]
+    assert found["ok"] == (done.returncode == 0) == ("next start" in words)
+
+
+def test_doctor_goes_on_where_it_may_not_look(tmp_path: Path):
+    done = run("doctor", "--json", STUDIO_DATA=str(tmp_path), STUDIO_KEY_FILE=f"/{'x' * 300}")
+
+    checks = {check["name"]: check for check in json.loads(done.stdout)}
+    assert done.returncode == 1
+    assert "cannot be read" in checks["key file"]["words"]
+    assert checks["settings"]["ok"]
 
 
 def test_an_open_key_file_is_refused_with_what_to_do(tmp_path: Path):
@@ -178,6 +239,7 @@ def test_a_studio_that_does_not_answer_is_one_paragraph(tmp_path: Path):
 
     assert done.returncode == 1
     assert done.stderr.startswith("studio: No answer from http://127.0.0.1:")
+    assert "`studio up`" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -211,7 +273,7 @@ async def test_answers_go_out_at_once_on_a_connection_that_is_kept(tmp_path: Pat
         delays.set_result(not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         writer.close()
 
-    listening = app.listen(settings)
+    listening = address.listen(settings)
     async with await asyncio.start_server(came, sock=listening):
         _, writer = await asyncio.open_connection(host, listening.getsockname()[1])
         is_delayed = await delays

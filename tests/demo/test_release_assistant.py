@@ -1,6 +1,7 @@
 """The demo's messages, played with the real plugin: what is said is what happened."""
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -157,6 +158,12 @@ def test_the_policy_is_one():
 
     assert len(rules) == len(RULES)
     assert doubts == ()
+
+
+def test_the_rule_that_a_message_names_is_the_one_that_denies():
+    (named,) = re.findall(r"Rule (\d+) denies", json.dumps(MESSAGES))
+
+    assert RULES[int(named) - 1]["tool"] == "delete_*"
 
 
 def test_the_plugin_is_one():

@@ -130,7 +130,11 @@ def of_connection(error: BaseException, *, timed_out: bool, begun: bool) -> Prov
 
 def garbage() -> ProviderError:
     """What came is not an answer of this protocol."""
-    return _error("model.garbage", "The model's server sent something that is not an answer.", "")
+    return _error(
+        "model.garbage",
+        "The model's server sent something that is not an answer. Check base_url and provider.",
+        "",
+    )
 
 
 def broke_off() -> ProviderError:

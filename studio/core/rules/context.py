@@ -140,7 +140,8 @@ def _outcome_words(call: Call) -> str:
         case "succeeded":
             return (contents.words(call.result) if call.result else "null") + _left(call)
         case "failed":
-            more = f"\n{contents.words(call.result)}" if call.result else ""
+            told = contents.words(call.result) if call.result else ""
+            more = f"\n{told}" if told not in ("", call.message) else ""  # nothing is said twice
             return f"Failed ({call.code or 'failed'}): {call.message}{more}{_left(call)}"
         case "denied":
             who = {"policy": "the policy", "deadline": "a deadline"}.get(call.closed_by, "a person")

@@ -12,6 +12,7 @@ from studio.core.rules.conditions import Condition
 from studio.core.rules.rule import NAMES, Rule
 
 KINDS = ("mcp", "http", "sandbox", "platform", "agent")
+BROUGHT = (("server", ("mcp",)), ("plugin", ("mcp", "platform")))  # which kinds can have them
 MOST_DOUBTS = 100
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 _DECIDES = {"allow": "allows", "ask": "asks for", "deny": "denies"}
@@ -34,11 +35,23 @@ def _alone(rule: Rule) -> list[str]:
     if rule.kind is not None and not any(fnmatch.fnmatchcase(kind, rule.kind) for kind in KINDS):
         known = f"there are {', '.join(KINDS)}"
         found.append(f"Rule {rule.number} never matches: no kind is {rule.kind} ({known}).")
+    elif why := _nowhere(rule):
+        found.append(f"Rule {rule.number} never matches: {why}.")
     if why := _contradiction(rule):
         found.append(f"Rule {rule.number} never matches as it is meant: {why}.")
     if rule.effect == "allow" and _is_bare(rule):
         found.append(f"Rule {rule.number} allows every call that no other rule stops.")
     return found
+
+
+def _nowhere(rule: Rule) -> str | None:
+    """Why no call of the kind comes from such a server or plugin."""
+    for name, kinds in BROUGHT:
+        if getattr(rule, name) is None or rule.kind is None:
+            continue
+        if not any(fnmatch.fnmatchcase(kind, rule.kind) for kind in kinds):
+            return f"calls of kind {rule.kind} have no {name}; those of kind {kinds[0]} have"
+    return None
 
 
 def _is_bare(rule: Rule) -> bool:

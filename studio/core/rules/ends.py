@@ -57,7 +57,11 @@ def reach(turn: Turn, name: str, limit: e.Limit) -> list[e.Event]:
         "active_seconds": f"The turn worked for {limit.value} s, its limit of active time.",
         "total_seconds": f"The turn was open for {limit.value} s, its limit of total time.",
     }[name]
-    return [told, *fail(turn, f"limit.{name}", words)]
+    ended = e.TurnFailed(
+        turn_id=turn.id, code=f"limit.{name}",
+        message=f"{words} Send a message to go on, or raise limits.{name} of the agent.",
+    )  # fmt: skip
+    return [told, *close(turn, by="runtime", words=words), ended]
 
 
 def fail(turn: Turn, code: str, message: str) -> list[e.Event]:

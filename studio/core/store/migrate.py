@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from studio.core.rules.errors import Unavailable
 from studio.core.store import db, places, raw
-from studio.core.store.tables import SCHEMA
+from studio.core.store.tables import SCHEMA, metadata
 from studio.core.store.writer import closing
 
 SCRIPTS = Path(__file__).parent / "migrations"
@@ -43,7 +43,9 @@ def current(url: str) -> str | None:
     engine = places.engine(kind, parsed)
     try:
         with places.saying_why(), closing(places.reading(engine)) as conn:
-            return db.revision(conn)
+            found = db.revision(conn)
+            _refuse(found, conn)
+            return found
     finally:
         engine.dispose()
 
@@ -57,8 +59,7 @@ def _steps(kind: places.Kind, conn: sa.Connection) -> None:
         raw.put(conn, "SET LOCAL idle_in_transaction_session_timeout = 0")
         raw.put(conn, "SELECT pg_advisory_xact_lock(?)", (ONE_AT_A_TIME,))
     found = db.revision(conn)
-    if found is not None and found > SCHEMA:
-        db.check_schema(found)
+    _refuse(found, conn)
     if found != SCHEMA:
         _upgrade(conn)
         found = db.revision(conn)
@@ -66,6 +67,19 @@ def _steps(kind: places.Kind, conn: sa.Connection) -> None:
         raise Unavailable(f"The schema stopped at {found} on its way to {SCHEMA}.")
     raw.put(conn, "COMMIT")
     conn.rollback()
+
+
+def _refuse(found: str | None, conn: sa.Connection) -> None:
+    """Leave alone what a newer studio wrote, and what is not a studio's at all."""
+    if found is not None and found > SCHEMA:
+        db.check_schema(found)
+    taken = set() if found else set(sa.inspect(conn).get_table_names()) & set(metadata.tables)
+    if taken:
+        raise Unavailable(
+            f"This database has tables of another program ({', '.join(sorted(taken)[:3])}), so "
+            "nothing is written to it. Name an empty one with STUDIO_DATABASE_URL.",
+            code="store.foreign",
+        )
 
 
 def _upgrade(conn: sa.Connection, to: str = "head") -> None:

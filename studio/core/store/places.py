@@ -189,7 +189,10 @@ def _why(path: Path, error: OSError) -> Unavailable:
                 code="store.no_permission",
             )
         case errno.EROFS:
-            return Unavailable(f"{path} lies on a disk that is read-only.", code="store.read_only")
+            return Unavailable(
+                f"{path} lies on a disk that is read-only. Name another place with STUDIO_DATA.",
+                code="store.read_only",
+            )
         case errno.ENOSPC | errno.EDQUOT:
             return full()
         case _:
@@ -251,7 +254,11 @@ def _sqlite_in_words(error: Any) -> StudioError | None:
         ("SQLITE_CANTOPEN", "store.cannot_open", "The store's file cannot be opened."),
         ("SQLITE_NOTADB", "store.not_a_database", "The store's file is not a SQLite database."),
         ("SQLITE_CORRUPT", "store.damaged", "The store's file is damaged. Restore a backup."),
-        ("SQLITE_BUSY", "store.busy", "Another program holds the store's file. Try again."),
+        (
+            "SQLITE_BUSY",
+            "store.busy",
+            "Another program holds the store's file. End what it does there, and try again.",
+        ),
     ):
         if name.startswith(start):
             return Unavailable(f"{words} ({name}: {error})", code=code)
@@ -271,5 +278,9 @@ def _postgres_in_words(error: Any, driver: Any) -> StudioError | None:
         return Unavailable("This PostgreSQL server is read-only.", code="store.read_only")
     if isinstance(error, driver.OperationalError | driver.InterfaceError):
         words = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
-        return Unavailable(f"PostgreSQL cannot be reached: {words}", code="store.unreachable")
+        return Unavailable(
+            f"PostgreSQL cannot be reached: {words.rstrip('.')}. Start it, or mend "
+            "STUDIO_DATABASE_URL.",
+            code="store.unreachable",
+        )
     return None

@@ -49,7 +49,7 @@ class Names:
         given = wanted(entry.name, source.entry)
         if given is None:
             return
-        place = f"{source.name}: {entry.name}"
+        place = f"{source.name}: {entry.name or 'a tool'}"
         name = self._free(entry.name, source.name)
         words = problem(entry)
         if name is None or words:
@@ -71,6 +71,8 @@ class Names:
         return None
 
     def _holder(self, name: str) -> str:
+        if name in OURS:
+            return "a tool of the studio"
         origin = self.tools[name].spec.origin
         if origin.kind != "mcp":
             return "an HTTP tool of the agent"
@@ -99,6 +101,8 @@ def wanted(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def problem(entry: Any) -> str:
     """Why a server's tool cannot be offered under any name; "" when it can."""
+    if not entry.name:
+        return "it has no name."
     if fault := sources.name_fault(entry.name):
         return f"its name {fault.partition(';')[0].rstrip('.')}."
     wrong = schemas.problem(entry.input_schema, foreign=True) or (

@@ -15,10 +15,25 @@ def loads(text: str | bytes) -> Any:
     """The value of a JSON text; NotJson says what is wrong."""
     try:
         value = json.loads(text, parse_constant=_refuse)
+    except NotJson:
+        raise
     except (ValueError, RecursionError) as wrong:
-        raise NotJson(str(wrong)) from None
+        raise NotJson(_words(wrong)) from None
     check(value)
     return value
+
+
+def _words(wrong: ValueError | RecursionError) -> str:
+    """What is wrong in the words of people and not of this language."""
+    match wrong:
+        case json.JSONDecodeError():
+            return str(wrong)
+        case UnicodeDecodeError():
+            return f"byte {wrong.start} is not UTF-8"
+        case RecursionError():
+            return f"it is nested deeper than {DEEPEST} levels"
+        case _:
+            return "a number in it has too many digits"
 
 
 def check(value: Any) -> None:

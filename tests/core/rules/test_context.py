@@ -63,7 +63,9 @@ def test_failure_is_told_with_its_code_and_result() -> None:
     full = _result(f.came(f.sent(), replace(f.BROKEN, result=contents.of("body"))))
 
     assert (bare.failed, bare.text) == (True, "Failed (http.500): It said 500.")
+    same = _result(f.came(f.sent(), replace(f.BROKEN, result=contents.of("It said 500."))))
     assert full.text == "Failed (http.500): It said 500.\nbody"
+    assert same.text == bare.text
 
 
 def test_denial_is_told_with_who_and_why() -> None:

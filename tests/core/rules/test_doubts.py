@@ -76,6 +76,11 @@ def test_two_elements_may_fulfil_what_one_cannot():
         ([{"effect": "ask", "kind": "mpc"}],
          ("Rule 1 never matches: no kind is mpc "
           "(there are mcp, http, sandbox, platform, agent).",)),
+        ([{"effect": "deny", "kind": "http", "server": "ledger"}],
+         ("Rule 1 never matches: calls of kind http have no server; those of kind mcp have.",)),
+        ([{"effect": "deny", "kind": "sand*", "plugin": "kit"}],
+         ("Rule 1 never matches: calls of kind sand* have no plugin; those of kind mcp have.",)),
+        ([{"effect": "deny", "kind": "platform", "plugin": "kit"}], ()),
         ([{"effect": "ask", "tool": "a"}, {"effect": "ask", "tool": "a"}],
          ("Rule 2 repeats rule 1.",)),
         ([{"effect": "ask", "tool": "a*"}, {"effect": "ask", "tool": "ab"}],

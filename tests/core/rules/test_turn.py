@@ -131,9 +131,11 @@ def test_model_is_asked_when_every_call_has_its_result_and_not_before() -> None:
 def test_last_step_is_the_last() -> None:
     session = f.came(f.send(f.proposed(f.judged(), steps=1)), f.ok())
 
-    session = f.after(session, turn.advance(session, f.NOW).events)
+    events = turn.advance(session, f.NOW).events
+    session = f.after(session, events)
 
     assert (session.status, f.the_turn(session).code) == ("failed", "limit.steps")
+    assert "raise limits.steps of the agent" in getattr(events[-1], "message", "")
 
 
 def test_soft_limit_is_told_once_and_the_turn_goes_on() -> None:

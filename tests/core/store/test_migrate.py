@@ -120,14 +120,30 @@ def test_a_step_that_fails_leaves_nothing_behind(store_url: str) -> None:
     kind, parsed = places.parse(store_url)
     engine = places.engine(kind, parsed)
     with engine.connect() as conn:
-        raw.put(conn, "CREATE TABLE wakes (id TEXT)")
+        raw.put(conn, "CREATE VIEW wakes AS SELECT 1 AS id")  # where a step makes a table
         with pytest.raises(sa.exc.DBAPIError):
             migrate.migrate(store_url)
         left = set(sa.inspect(conn).get_table_names())
     engine.dispose()
 
-    assert left == {"wakes"}
+    assert left == set()
     assert migrate.current(store_url) is None
+
+
+def test_tables_of_another_program_are_left_alone(store_url: str) -> None:
+    kind, parsed = places.parse(store_url)
+    engine = places.engine(kind, parsed)
+    with engine.connect() as conn:
+        raw.put(conn, "CREATE TABLE events (what TEXT)")
+
+    for look in (migrate.migrate, migrate.current):
+        with pytest.raises(Unavailable, match=r"another program \(events\)") as caught:
+            look(store_url)
+        assert caught.value.code == "store.foreign"
+
+    with engine.connect() as conn:
+        assert sa.inspect(conn).get_table_names() == ["events"]
+    engine.dispose()
 
 
 @pytest.mark.parametrize("verb", ["UPDATE events SET actor = 'mallory'", "DELETE FROM events"])

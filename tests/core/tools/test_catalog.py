@@ -300,6 +300,25 @@ async def test_a_name_that_is_kept_for_the_studio_is_refused(catalog, tmp_path, 
     assert words in offered.gaps[0].message
 
 
+@pytest.mark.parametrize(
+    "name,words",
+    [
+        ("", "odd: a tool is left out: it has no name."),
+        ("ask person", "a tool of the studio has that"),
+    ],
+)
+async def test_a_name_that_is_none_here_hides_no_other_tool(catalog, tmp_path, name, words):
+    program = tmp_path / "odd.py"
+    program.write_text(ODD.replace('"bad"', f'"{name}"').replace('"type": "x"', '"type": "null"'))
+
+    offered = await catalog.offered(
+        {"servers": [{"name": "odd", "command": ["${python}", str(program)]}]}
+    )
+
+    assert names(offered) == {"good"} | ({"odd_ask_person"} if name else set())
+    assert words in offered.gaps[0].message
+
+
 def test_a_long_name_keeps_its_beginning_and_stays_its_own():
     one, two = offers.plain("x" * 80 + "a"), offers.plain("x" * 80 + "b")
 

@@ -19,6 +19,21 @@ def test_what_is_not_json_is_refused(text):
         strict.loads(text)
 
 
+@pytest.mark.parametrize(
+    "text,words",
+    [
+        (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
+        ("[" * 10**6, "deeper than 128 levels"),
+        ("9" * 10_000, "too many digits"),
+        ("[1,]", "line 1 column"),
+        ("NaN", "NaN is not JSON"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words_of_people(text, words):
+    with pytest.raises(strict.NotJson, match=words):
+        strict.loads(text)
+
+
 def test_nesting_is_fine_up_to_its_limit():
     text = "[" * strict.DEEPEST + "]" * strict.DEEPEST
 
