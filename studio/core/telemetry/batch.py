@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import sqlalchemy as sa
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from studio.core.projections import collector
@@ -159,12 +158,10 @@ class Filler:
         """The turn as its page shows it; None when it cannot be told."""
         if not turn.of and self._parted is not None and self._parted.turn.id == turn.turn_id:
             return self._parted
-
-        def read(conn: sa.Connection) -> tuple[shapes.Trace | None, int]:
-            return collector.trace(conn, turn.turn_id, key=self._key), rows.last(conn)
-
         try:
-            trace, last = await self._db.read(read)
+            trace, last = await self._db.read(
+                lambda conn: (collector.trace(conn, turn.turn_id, key=self._key), rows.last(conn))
+            )
         except BROKEN:
             log.exception("Turn %s cannot be told as spans; it is not exported.", turn.turn_id)
             return None
