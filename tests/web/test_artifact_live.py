@@ -73,6 +73,8 @@ async def test_what_changes_is_asked_for_where_the_page_stands(
     answer = await bob.post(f"/artifacts/{artifact_id}/links", {"version": "1", "minutes": "1"})
 
     assert region.attrs["hx-get"] == f"{here}&region=all"
+    again = (await bob.open(region.attrs["hx-get"])).one(id="artifact")
+    assert again.attrs["hx-get"] == region.attrs["hx-get"]
     assert html.read(answer.text).one(id="artifact").attrs["hx-get"] == region.attrs["hx-get"]
     part = await bob.open(region.attrs["hx-get"], HX_Request="true")
     assert [title.text for title in part.all("h1")] == ["a.txt"]

@@ -181,7 +181,8 @@ async def _show(
 def _here(request: Request, version: str) -> str:
     """The address of what is shown, also where a form answered; a part of it is asked for there."""
     query = request.url.query if request.method == "GET" else urlencode({"version": version})
-    return f"/artifacts/{_id(request)}?{query}"
+    kept = "&".join(part for part in query.split("&") if not part.startswith("region="))
+    return f"/artifacts/{_id(request)}?{kept}"
 
 
 async def _beginning(request: Request, shown: VersionView) -> str | None:
