@@ -18,6 +18,7 @@ from studio import __version__
 from studio.web import format as formats
 from studio.web import static, words
 from studio.web.markdown import markdown
+from studio.web.reading import revealed
 
 COUNTS = "/live/pending"
 
@@ -99,6 +100,7 @@ def templates() -> Environment:
     )
     environment.filters.update(formats.FILTERS | words.FILTERS)
     environment.filters["markdown"] = markdown
+    environment.filters["revealed"] = revealed
     environment.globals["static"] = static.href
     environment.globals["ui"] = environment.get_template("ui.html").module
     return environment
