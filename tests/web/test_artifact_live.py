@@ -82,9 +82,7 @@ async def test_what_changes_is_asked_for_where_the_page_stands(
     assert page.one(id="stream").attrs["hx-sse:connect"] == f"/live/artifact/{artifact_id}"
 
 
-async def test_a_private_artifact_tells_nothing_to_others(
-    studio: Studio, charlie: Visitor
-) -> None:
+async def test_a_private_artifact_tells_nothing_to_others(studio: Studio, charlie: Visitor) -> None:
     artifact_id = await saved(studio, private=True)
 
     assert (await charlie.get(f"/live/artifact/{artifact_id}")).status_code == 404

@@ -44,9 +44,7 @@ async def test_while_it_is_set_up_the_turn_that_waits_for_it_says_no_other_word(
     assert "for turn 1 of Release" in head.text
 
 
-async def test_a_disk_that_is_lost_is_not_said_to_be_set_up(
-    studio: Studio, alice: Visitor
-) -> None:
+async def test_a_disk_that_is_lost_is_not_said_to_be_set_up(studio: Studio, alice: Visitor) -> None:
     id = await env.make(studio)
     await env.record(studio, id, *FAILED, e.EnvironmentLost(reason="Its machine is gone."))
 

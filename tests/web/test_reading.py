@@ -85,7 +85,9 @@ def test_behind_a_very_long_text_what_hides_is_still_an_escape() -> None:
     assert shown.endswith("invoice \\u202efdp.exe")
 
 
-@pytest.mark.parametrize("piece", ["می\u200cخواهم ", "אבג ", "\u202eab", "p\u0430ypal ", "日本語。"])
+@pytest.mark.parametrize(
+    "piece", ["می\u200cخواهم ", "אבג ", "\u202eab", "p\u0430ypal ", "日本語。"]
+)
 def test_a_message_of_the_longest_kind_is_shown_soon(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     before = time.process_time()

@@ -42,7 +42,8 @@ def test_what_hides_is_named_and_nothing_is_lost(text: str, letter: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["p\u0430ypal", "https://\u0430pple.com", "\u0430pple.com", "me@\u0430\u0430.\u0440\u0444"]
+    "text",
+    ["p\u0430ypal", "https://\u0430pple.com", "\u0430pple.com", "me@\u0430\u0430.\u0440\u0444"],
 )
 def test_words_and_hosts_that_pass_for_others_are_named_in_prose_too(text: str) -> None:
     assert [part for part in reveal.segments(text, prose=True) if part.label]
