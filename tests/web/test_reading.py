@@ -1,5 +1,7 @@
 """What people and agents write, as pages show it: nothing hides, nothing ordinary is hurt."""
 
+# ruff: noqa: RUF001 - letters of other scripts are what it is about
+
 import time
 from html import unescape
 

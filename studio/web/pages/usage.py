@@ -86,8 +86,9 @@ async def index(request: Request) -> Response:
     view = IndexView(
         frame=await frame(request, "Usage", nav="usage"), usage=found, by=by, measure=measure,
         days=0 if since or until or wrong else span.days, since=since or span.first.isoformat(),
-        until=until or span.last.isoformat(), query=_query(span, wrong, since or until), wrong=wrong,
+        until=until or span.last.isoformat(), query=_query(span, wrong, since or until),
         bars=tuple(_bars(found.days, measure, highest)), highest=highest,
+        wrong=wrong,
     )  # fmt: skip
     return page(request, "usage/index.html", view, status=422 if wrong else 200)
 
