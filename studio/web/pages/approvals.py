@@ -131,13 +131,8 @@ async def listed(
     """The list, or with a `refusal` of an answer to several the list once more."""
     position, (filters, wrong) = await reader(request).position(), filters_of(request)
     found, cursor, off = await filtering.listed(
-        lambda cursor: reader(request).waits(
-            person(request), state=filters.state, kind=filters.kind, agent=filters.agent,
-            tool=filters.tool, plugin=filters.plugin, q=filters.q,
-            older_than_ms=AGES.get(filters.age), limit=filters.size, cursor=cursor,
-        ),
-        asked(request, "cursor"),
-    )  # fmt: skip
+        lambda cursor: _waits(request, filters, cursor), asked(request, "cursor")
+    )
     view = ListView(
         frame=await frame(
             request, "Approvals", nav="approvals", live=f"/live/approvals?after={position}"
@@ -158,6 +153,14 @@ async def listed(
         return block(request, LIST, "list", view)
     status = errors.status(refusal) if refusal else 422 if off else 200
     return page(request, LIST, view, status=status)
+
+
+async def _waits(request: Request, filters: Filters, cursor: str | None) -> Page[WaitRow]:
+    return await reader(request).waits(
+        person(request), state=filters.state, kind=filters.kind, agent=filters.agent,
+        tool=filters.tool, plugin=filters.plugin, q=filters.q,
+        older_than_ms=AGES.get(filters.age), limit=filters.size, cursor=cursor,
+    )  # fmt: skip
 
 
 async def show(request: Request) -> Response:
