@@ -7,6 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
+from e2e.acts import look, same_as_reloaded
 from e2e.conftest import SignIn
 from e2e.studio import Studio
 from e2e.test_accessibility import is_accessible
@@ -99,3 +100,30 @@ def test_a_link_is_made_followed_and_revoked_without_scripts(
     expect(page.get_by_text("revoked by ann")).to_be_visible()
     gone = httpx.get(link)
     assert (gone.status_code, gone.headers["referrer-policy"]) == (410, "no-referrer")
+
+
+def test_the_page_of_an_artifact_is_true_while_others_work_on_it(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    session_id = studio.api.sessions.start("release-assistant")["session_id"]
+    saved = studio.api.artifacts.save_folder(session_id, packed(FIRST), name="live")
+    path, other = f"/artifacts/{saved['artifact_id']}", sign_in(studio)
+    page = sign_in(studio)
+    look(page, studio, path)
+    page.get_by_label("Works for").select_option("2 minutes")
+
+    look(other, studio, path)
+    other.get_by_role("button", name="Make a link").click()
+    link = other.get_by_role("region", name="The link").locator("pre").inner_text()
+    expect(page.get_by_text("Never used.")).to_be_visible()
+    httpx.get(link)
+    expect(page.get_by_text("Used 1 time")).to_be_visible()
+    studio.api.artifacts.save_folder(session_id, packed(SECOND), name="live")
+    expect(page.get_by_role("link", name="What changed in version 2")).to_be_visible()
+    expect(page.get_by_role("link", name="new.txt")).to_be_visible()
+    other.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("revoked by ann")).to_be_visible()
+
+    expect(page.get_by_label("Works for")).to_have_value("2")
+    page.get_by_label("Works for").select_option("15 minutes")
+    same_as_reloaded(page)

@@ -318,7 +318,10 @@ def test_the_text_is_shown_as_it_was_written(scene: Scene, sign_in: SignIn) -> N
 
     page.goto(f"{scene.studio.url}/sessions/{kept}")
     said = page.locator("#timeline li[data-kind=person] .said__text")
-    assert (said.first.text_content() or "").split() == ("keep" + scene.text).split()
+    signs = {number: chr(0x2400 + number) for number in (0x07, 0x1B)}  # what nobody would see
+    written = ("keep" + scene.text).translate(signs)
+    assert (said.first.text_content() or "").split() == written.split()
+    expect(said.first.locator("[data-code='U+001B']").first).to_be_visible()
     page.goto(f"{scene.studio.url}/approvals/{wait['id']}")
     shown = page.locator("article.card")
     expect(shown.get_by_role("heading", name="keep", exact=True)).to_be_visible()

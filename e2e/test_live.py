@@ -268,8 +268,11 @@ def test_a_press_while_the_server_is_away_says_so_and_loses_nothing(
 
     expect(page.locator("#notices")).to_contain_text("The server did not answer")
     expect(page.get_by_label("Why not?")).to_have_value("a long reason")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    expect(page.locator("#notices .notice")).to_have_count(1)
     own_studio.start()
     expect(page.locator(LIVE)).to_be_visible(timeout=40_000)
+    expect(page.locator("#notices")).to_have_text("")
     expect(page.get_by_label("Why not?")).to_have_value("a long reason")
     page.get_by_role("button", name="Deny", exact=True).click()
     expect(page.locator("#timeline")).to_contain_text("a long reason")

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from studio import address, command_key, late, warming
-from studio.core import faults
+from studio.core import faults, serving
 from studio.core.clock import Clock
 from studio.core.masking import Mask, MaskedFormatter
 from studio.core.reader import Reader
@@ -290,9 +290,11 @@ async def _answer(
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, backlog=4096,
     )  # fmt: skip
     warming.settle()
-    if ready is not None:
-        ready(built.settings.url, login(built.settings, "operator", "admin"))
-    await uvicorn.Server(config).serve(sockets=[listening])
+    here = built.settings
+    with serving.told(here.data, serving.Place(url=here.url, own_url=here.own_url)):
+        if ready is not None:
+            ready(here.url, login(here, "operator", "admin"))
+        await uvicorn.Server(config).serve(sockets=[listening])
 
 
 async def _work(built: Parts) -> None:

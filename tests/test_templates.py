@@ -1,5 +1,6 @@
 """Templates: nothing in them escapes escaping, runs by itself or reaches what no page shows."""
 
+import ast
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -97,6 +98,33 @@ def test_every_block_is_asked_for() -> None:
         for block in tree.find_all(nodes.Block):
             asked = block.name in FRAME or f'"{block.name}"' in code
             assert asked, f"{name}: nobody asks for the block {block.name}"
+
+
+def test_every_class_of_the_style_sheets_is_given_to_something() -> None:
+    sheets = "".join(path.read_text("utf-8") for path in static.folder("static").glob("css/*.css"))
+    bare = re.sub(r'/\*.*?\*/|"[^"]*"', "", sheets, flags=re.DOTALL)
+    selectors = " ".join(re.findall(r"([^{};]*)\{", bare))
+    styled = set(re.findall(r"\.([A-Za-z_][\w-]*)", selectors))
+
+    assert styled - given() == {"htmx-request"}  # the library's own
+
+
+def given() -> set[str]:
+    """Classes that templates, scripts or Python may give to something."""
+    texts, looks = list[str](), list[str]()
+    for name in NAMES:
+        texts += re.findall(r'class="((?:[^"{]|\{\{.*?\}\}|\{%.*?%\})*)"', source(name))
+        for tag in re.findall(r"\{[{%].*?[%}]\}", source(name), re.DOTALL):
+            texts += re.findall(r"'([^']*)'", tag) + re.findall(r'"([^"]*)"', tag)
+            looks += re.findall(r"look='([^']*)'", tag)
+    for path in static.folder("static").glob("js/*.js"):
+        texts += re.findall(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`]*`", path.read_text("utf-8"))
+    for path in Path("studio/web").rglob("*.py"):
+        tree = ast.walk(ast.parse(path.read_text("utf-8")))
+        texts += [node.value for node in tree if isinstance(node, ast.Constant)
+                  and isinstance(node.value, str)]  # fmt: skip
+    buttons = {f"button--{word}" for look in looks for word in look.split()}
+    return {word for text in texts for word in re.findall(r"[\w-]+", text)} | buttons
 
 
 async def test_every_page_that_is_linked_renders(

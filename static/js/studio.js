@@ -179,6 +179,8 @@
   };
 
   /* ---- the stream and its pill ---- */
+  /* what was said of a silence is over with the next answer, and the page then shows what became of it */
+  const answered = () => all("[data-silence]").forEach(words => words.remove());
   const WORDS = { live: "live", catching: "catching up", lost: "lost" }, FINAL = [401, 403, 404, 410];
   let stream, connection = null, heard = 0, pause = 1000, finished = false, position = "";
   const pill = state => {
@@ -236,6 +238,7 @@
   on("htmx:sse:after:connection", () => { heard = Date.now(); pause = 1000; pill("catching"); });
   on("htmx:sse:before:message", event => {
     heard = Date.now();
+    answered();
     const { event: name, id } = event.detail.message;
     position = id || position;
     if (name === "live" || name === "beat") pill("live");
@@ -246,6 +249,7 @@
   on("htmx:sse:close", () => dropped());
   on("htmx:finally:request", event => {
     const { sourceElement, response } = event.detail.ctx;
+    if (response) answered();
     if (sourceElement !== stream) setTimeout(guard); /* after htmx has switched the buttons on again */
     else if (!connection) dropped(response?.status);
   });
@@ -262,7 +266,7 @@
     if (!sourceElement || sourceElement === stream || response?.status < 500) return;
     const name = sourceEvent?.type ?? "";
     if (name.startsWith("look:")) setTimeout(() => stream?.dispatchEvent(new CustomEvent(name, { bubbles: true })), 2000);
-    else if (event.type === "htmx:error") one("#notices").append(one("[data-silent]").content.cloneNode(true));
+    else if (event.type === "htmx:error" && !one("[data-silence]")) one("#notices").append(one("[data-silent]").content.cloneNode(true));
   };
   for (const name of ["htmx:error", "htmx:response:error"]) on(name, failed);
   /* an appended line that is here already takes its old place, so a replay repeats harmlessly */

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio.cli.terminal import Terminal
+from studio.core import serving
 from studio.core.rules.errors import Denied, Unknown
 from studio.settings import Settings
 
@@ -49,7 +50,13 @@ class Context:
         settings = self.settings
         if settings.api_key:
             return Client(settings.url, key=settings.api_key)
-        return Client(settings.own_url, key=_local_key(settings.cli_key_file))
+        return Client(self._own_url(), key=_local_key(settings.cli_key_file))
+
+    def _own_url(self) -> str:
+        """Where this machine's own studio is: as the settings say, else as it says itself."""
+        is_said = any(self.environ.get(name) for name in ("STUDIO_HOST", "STUDIO_PORT"))
+        running = None if is_said else serving.found(self.settings.data)
+        return running.own_url if running is not None else self.settings.own_url
 
 
 def _local_key(path: Path) -> str:

@@ -4,13 +4,14 @@ import gc
 import logging
 import shutil
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from studio import __version__
 from studio.cli.command import Argument, Command, argument
 from studio.cli.context import Context
+from studio.core import serving
 from studio.settings import Settings
 
 QUIET = (
@@ -74,6 +75,14 @@ def login(context: Context) -> None:
     settings, given = context.settings, context.given
     from studio import app
 
+    running = None if context.environ.get("STUDIO_URL") else serving.found(settings.data)
+    if running is not None:
+        settings = replace(settings, url=running.url)
+    elif not context.environ.get("STUDIO_URL"):
+        context.terminal.warn(
+            f"No studio that runs now has the data folder {settings.data}, so where it will be is "
+            f"not known: the link leads to {settings.url}. Start it, or set STUDIO_URL."
+        )
     url = app.login(settings, given.person, given.role)
     if context.as_json:
         context.terminal.json({"url": url, "person": given.person, "role": given.role})

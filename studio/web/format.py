@@ -124,13 +124,13 @@ def pretty(value: Any) -> str:
 
 def excerpt(text: str, most: int = 160) -> str:
     """The first characters on one line, with hidden ones as escapes."""
-    line = reveal.plain(" ".join(text[: most * 4].split()), one_line=True)
+    line = reveal.plain(" ".join(text[: most * 4].split()), one_line=True, prose=True)
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def plain(text: str) -> str:
     """One line as it is, with hidden characters as escapes: for names that others chose."""
-    return reveal.plain(text, one_line=True)
+    return reveal.plain(text, one_line=True, prose=True)
 
 
 def clipped(text: str, most: int = 20_000) -> str:

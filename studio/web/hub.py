@@ -28,7 +28,11 @@ RIGHTS_SECONDS = 1.0
 Key = tuple[str, str]
 FOLLOWER: Key = ("follow", "")
 ENDING: Key = ("ending", "")
-OF_ONE = ("session", "trace")  # topics by the id of the journal that they follow
+OF_ONE = (
+    "session",
+    "trace",
+    "artifact",
+)  # topics that follow one journal, or what is `also` theirs
 
 
 @dataclass(frozen=True, kw_only=True)

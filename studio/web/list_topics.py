@@ -1,4 +1,4 @@
-"""Regions that look again when what stands behind them is another: traces, disks, models, views."""
+"""Regions that look again when what stands behind them is another, each with its own look."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 from studio.core.reader import Reader
 from studio.web.hub import Chunk
 from studio.web.topics import LOOKER, ListTopic, batch
+
+LINK_SECONDS = 1.0  # between two looks at links that work
 
 
 class TraceTopic(ListTopic):
@@ -42,6 +44,31 @@ class DiskTopic(ListTopic):
         return row.seq, row.sessions, row.coverage
 
 
+class ArtifactTopic(ListTopic):
+    """One artifact: its versions, and its links, which end and are used without a fact."""
+
+    def __init__(self, reader: Reader, artifact_id: str) -> None:
+        super().__init__(reader, "artifact")
+        self.artifact_id = artifact_id
+
+    async def open(self) -> None:
+        """See how it stands, and whose session it is of."""
+        row = (await self.reader.artifact(LOOKER, self.artifact_id, limit=1)).row
+        self.also = frozenset({row.session_id})
+        await super().open()
+
+    async def catch_up(self, after: str) -> Chunk:
+        """A word to look: positions of the journal say nothing of links that ended."""
+        return batch("", {self.region}, seq=await self.reader.position())
+
+    async def _sign(self) -> Any:
+        """The newest version, and every link as it stands."""
+        row = (await self.reader.artifact(LOOKER, self.artifact_id, limit=1)).row
+        links = await self.reader.artifact_links(LOOKER, self.artifact_id)
+        self.nap = LINK_SECONDS if any(link.state == "open" for link in links) else None
+        return row.latest, links
+
+
 class ModelsTopic(ListTopic):
     """The page of models: it changes when a provider is saved or named, or a test moves on."""
 
@@ -75,6 +102,7 @@ class ViewsTopic(ListTopic):
 
 
 LISTS = {
+    "artifact": ArtifactTopic,
     "collector": CollectorTopic, "trace": TraceTopic, "disk": DiskTopic, "models": ModelsTopic,
     "views": ViewsTopic,
 }  # fmt: skip

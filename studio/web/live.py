@@ -38,6 +38,15 @@ async def trace(request: Request) -> Response:
     return answer(request, ("trace", view.row.id))
 
 
+async def artifact(request: Request) -> Response:
+    """GET /live/artifact/{artifact_id}."""
+    state = request.app.state
+    found = await state.reader.artifact(
+        request.state.person, request.path_params["artifact_id"], limit=1
+    )
+    return answer(request, ("artifact", found.row.id))
+
+
 async def approvals(request: Request) -> Response:
     """GET /live/approvals."""
     return answer(request, ("approvals", "approvals"))

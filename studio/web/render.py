@@ -20,6 +20,7 @@ from studio.web import static, words
 from studio.web.compiled import Compiled
 from studio.web.format import sound
 from studio.web.markdown import markdown
+from studio.web.reading import revealed
 
 COUNTS = "/live/pending"
 
@@ -103,6 +104,7 @@ def templates() -> Environment:
     )
     environment.filters.update(formats.FILTERS | words.FILTERS)
     environment.filters["markdown"] = markdown
+    environment.filters["revealed"] = revealed
     environment.globals["static"] = static.href
     environment.globals["ui"] = environment.get_template("ui.html").module
     return environment

@@ -163,6 +163,7 @@ routes = [
     _get("/live/outside/{trace_id}", live.outside_trace),
     _get("/live/session/{session_id}", live.session),
     _get("/live/trace/{session_id}", live.trace),
+    _get("/live/artifact/{artifact_id}", live.artifact),
     _get("/live/servers", live.servers),
     _get("/live/environments", live.environments),
     _get("/live/environment/{environment}", live.environment),

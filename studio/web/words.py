@@ -6,6 +6,7 @@ Each filter gives (state, label): the first is a word of the style sheet, the se
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from studio.core.projections.environments import EnvironmentRow
 from studio.core.reader import CallRow, Line, OperationRow, WaitRow
 from studio.core.rules import contents, summaries
 from studio.core.rules.events import Content
@@ -100,9 +101,11 @@ def wait_state(wait: WaitRow) -> State:
     return CHOICES.get(wait.choice or "", ("cancelled", wait.choice or "closed"))
 
 
-def environment_state(word: str) -> State:
-    """How an environment stands."""
-    return ENVIRONMENTS.get(word, ("queued", word))
+def environment_state(row: EnvironmentRow) -> State:
+    """How an environment stands, in one word: while it is set up that is what it does."""
+    if row.setup in ("started", "failed") and row.state not in ("lost", "deleted"):
+        return SETUPS[row.setup]
+    return ENVIRONMENTS.get(row.state, ("queued", row.state))
 
 
 def try_state(outcome: str) -> State:

@@ -106,6 +106,26 @@ def test_a_sign_in_link_is_printed_alone_on_standard_output(studio: Live):
     assert len(done.stdout.splitlines()) == 1
 
 
+def test_a_studio_at_another_port_is_found_by_its_data_folder(studio: Live):
+    unsaid = {**studio.environ, "STUDIO_PORT": ""}
+    done = run("login", **unsaid)
+    listed = run("agents", "list", **unsaid)
+
+    assert done.stdout.startswith(f"{studio.url}/sign-in/")
+    assert (done.returncode, listed.returncode) == (0, 0)
+    assert "No studio" not in done.stderr
+
+
+def test_a_link_to_a_studio_that_does_not_run_says_so(tmp_path: Path):
+    done = run("login", STUDIO_DATA=str(tmp_path))
+    named = run("login", STUDIO_DATA=str(tmp_path), STUDIO_URL="https://studio.example")
+
+    assert done.stdout.startswith("http://127.0.0.1:8321/sign-in/")
+    assert f"No studio that runs now has the data folder {tmp_path}" in done.stderr
+    assert named.stdout.startswith("https://studio.example/sign-in/")
+    assert "No studio" not in named.stderr
+
+
 def test_a_taken_port_is_one_paragraph(studio: Live, tmp_path: Path):
     port = studio.url.rpartition(":")[2]
 

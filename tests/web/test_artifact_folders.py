@@ -104,7 +104,9 @@ async def test_two_versions_are_compared_by_path_and_by_line(alice: Visitor, sit
     text = await alice.open(f"/artifacts/{site}/diff?before=1&after=2&path=css/a.css")
 
     rows = [row.text for row in diff.one("tbody").all("tr")]
-    assert [row.split()[0] for row in rows] == ["changed", "removed", "added"]
+    assert [row.split()[:2] for row in rows] == [
+        ["css/a.css", "changed"], ["gone.txt", "removed"], ["new.txt", "added"],
+    ]  # fmt: skip
     assert [line.text for line in text.all(data_change="removed")] == ["2 \N{MINUS SIGN} b"]
     assert [line.text for line in text.all(data_change="added")] == ["2 + c"]
     for odd in ("before=1", "before=1&after=x", "before=1&after=9"):

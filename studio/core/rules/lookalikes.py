@@ -45,6 +45,7 @@ _NEAR = frozenset({"CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC"})
 _VARIANTS = ("<font>", "<wide>", "<narrow>")
 
 _WORD = re.compile(r"\w+")
+_ASCII = re.compile(r"[A-Za-z]")
 _DOTS = ".\u3002\uff0e\uff61\u2024"
 _DOT = re.compile(f"[{_DOTS}]")
 _TOKEN = re.compile(rf"[\w{_DOTS}-]+")
@@ -62,11 +63,19 @@ class Mark:
     label: str
 
 
-def marks(text: str) -> Iterator[Mark]:
-    """Hosts, words and single marks that look like others, in order and apart from each other."""
+def marks(text: str, *, prose: bool = False) -> Iterator[Mark]:
+    """Hosts, words and single marks that look like others, in order and apart from each other.
+
+    In `prose` only what stands beside letters of ASCII: other scripts have marks, widths and
+    abbreviations with dots of their own.
+    """
     suspects = {letter for letter in set(text) if not letter.isascii() and _is_suspect(letter)}
+    if prose:
+        suspects -= MARKS.keys()
     at = 0
-    found = [*_hosts(text, suspects), *_words(text, suspects), *_single(text, suspects)]
+    found = [*_hosts(text, suspects, prose=prose), *_words(text, suspects, prose=prose)]
+    if not prose:
+        found += _single(text, suspects)
     for mark in sorted(found, key=_place):
         if mark.start >= at:
             yield mark
@@ -103,7 +112,7 @@ def _is_suspect(letter: str) -> bool:
     return like(letter) is not None or _script(letter) in _NEAR or letter.isdecimal()
 
 
-def _hosts(text: str, suspects: set[str]) -> Iterator[Mark]:
+def _hosts(text: str, suspects: set[str], *, prose: bool) -> Iterator[Mark]:
     for pattern in (_URL_HOST, _MAIL_HOST):
         for found in pattern.finditer(text):
             host = found[1].rpartition("@")[2]
@@ -112,6 +121,8 @@ def _hosts(text: str, suspects: set[str]) -> Iterator[Mark]:
             if not name.isascii() and (pattern is _URL_HOST or _DOT.search(name)):
                 yield Mark(start=start, end=start + len(name), label=_host_label(name))
     for found in _TOKEN.finditer(text) if suspects else ():
+        if _is_foreign(found[0], prose=prose):
+            continue
         name = found[0].strip(_DOTS + "-")
         if not suspects.isdisjoint(name) and _DOT.search(name) and _is_odd_host(name):
             start = found.start() + found[0].index(name)
@@ -131,10 +142,17 @@ def _is_odd_host(host: str) -> bool:
     return False
 
 
-def _words(text: str, suspects: set[str]) -> Iterator[Mark]:
+def _words(text: str, suspects: set[str], *, prose: bool) -> Iterator[Mark]:
     for found in _WORD.finditer(text) if suspects else ():
+        if _is_foreign(found[0], prose=prose):
+            continue
         if not suspects.isdisjoint(found[0]) and (odd := _odd_letters(found[0])):
             yield Mark(start=found.start(), end=found.end(), label=_word_label(odd))
+
+
+def _is_foreign(word: str, *, prose: bool) -> bool:
+    """Nothing to compare: of ASCII alone, or in prose without a letter of it."""
+    return word.isascii() or (prose and not _ASCII.search(word))
 
 
 def _single(text: str, suspects: set[str]) -> Iterator[Mark]:

@@ -2,7 +2,8 @@
 
 Complete over Unicode as this Python knows it: controls, format and bidi controls, tags, variation
 selectors, private and unassigned code points, halves of characters, odd spaces and separators,
-blanks that are letters. Tabs and single line breaks are ordinary.
+blanks that are letters. Tabs and single line breaks are ordinary; in prose also what ordinary
+writing of any script needs.
 """
 
 import re
@@ -10,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from studio.core.rules import lookalikes
+from studio.core.rules import lookalikes, writing
 
 LINE_BREAKS = 4
 SPACES = 80
@@ -58,14 +59,18 @@ class Segment:
         return "".join(_sign(letter) for letter in self.text[:1]) if self.is_hidden else self.text
 
 
-def segments(text: str) -> list[Segment]:
-    """The text in parts, with every part named that is not what it seems."""
-    if _ORDINARY.fullmatch(text) and not any(run in text for run in _RUNS):
+def segments(text: str, *, prose: bool = False) -> list[Segment]:
+    """The text in parts, with every part named that is not what it seems.
+
+    `prose` is to be read and not to be run: blanks that are seen as blanks, joiners of emoji and
+    of letters, and the punctuation of other scripts are ordinary in it.
+    """
+    if _ORDINARY.fullmatch(text) and (prose or not any(run in text for run in _RUNS)):
         return [Segment(text=text)] if text else []
-    visible = [] if text.isascii() else list(lookalikes.marks(text))
+    visible = [] if text.isascii() else list(lookalikes.marks(text, prose=prose))
     found: list[Segment] = []
     at, seen = 0, 0
-    for start, end in _hidden_runs(text):
+    for start, end in _prose_runs(text) if prose else _hidden_runs(text):
         seen = _visible(text, at, start, visible, seen, found)
         found += _named(text[start:end])
         at = end
@@ -96,13 +101,17 @@ def hidden_characters(text: str) -> int:
     return sum(letter in odd for letter in text) if odd else 0
 
 
-def plain(text: str, *, one_line: bool = False) -> str:
-    """The text for a terminal or a single line: hidden characters as escapes such as \\u202e."""
-    if _ORDINARY.fullmatch(text):
-        safe = text
-    else:
+def plain(text: str, *, one_line: bool = False, prose: bool = False) -> str:
+    """The text for a terminal or a single line: hidden characters as escapes such as \\u202e.
+
+    In `prose` what joins emoji and letters stays as it is.
+    """
+    odd = set[str]()
+    if not _ORDINARY.fullmatch(text):
         odd = {letter for letter in set(text) if label(letter) is not None}
-        safe = text.translate({ord(letter): _escape(letter) for letter in odd})
+    safe = text.translate({ord(letter): _escape(letter) for letter in odd}) if odd else text
+    if odd and prose:
+        safe = re.sub(_class(odd), lambda found: _kept_or_escaped(text, found.start()), text)
     return safe.replace("\n", "\\n").replace("\t", "\\t") if one_line else safe
 
 
@@ -139,6 +148,31 @@ def _hidden_runs(text: str) -> list[tuple[int, int]]:
     if marks := {letter for letter in letters - odd if unicodedata.combining(letter)}:
         patterns.append(f"{_class(marks)}{{{COMBINING},}}")
     return sorted(found.span() for pattern in patterns for found in re.finditer(pattern, text))
+
+
+def _prose_runs(text: str) -> list[tuple[int, int]]:
+    """The same in prose, without what belongs there."""
+    letters = set(text)
+    odd = {
+        letter
+        for letter in letters
+        if label(letter) is not None and unicodedata.category(letter) != "Zs"
+    }
+    found = [
+        at.start()
+        for at in (re.finditer(_class(odd), text) if odd else ())
+        if not writing.is_ordinary(text, at.start())
+    ]
+    runs: list[tuple[int, int]] = []
+    for at in found:
+        if runs and runs[-1][1] == at:
+            runs[-1] = (runs[-1][0], at + 1)
+        else:
+            runs.append((at, at + 1))
+    if marks := {letter for letter in letters - odd if unicodedata.combining(letter)}:
+        many = re.finditer(f"{_class(marks)}{{{COMBINING},}}", text)
+        runs = sorted([*runs, *(run.span() for run in many)])
+    return runs
 
 
 def _class(letters: set[str]) -> str:
@@ -218,6 +252,10 @@ def _sign(letter: str) -> str:
     if 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE:
         return "\ufffd"
     return letter
+
+
+def _kept_or_escaped(text: str, at: int) -> str:
+    return text[at] if writing.is_ordinary(text, at) else _escape(text[at])
 
 
 def _escape(letter: str) -> str:

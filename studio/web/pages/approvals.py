@@ -12,9 +12,10 @@ from studio.core.reader import Page, WaitRow
 from studio.core.rules.errors import Gone, Invalid, Refused, StudioError, TooLarge, Unavailable
 from studio.core.rules.events import Choice
 from studio.core.tokens import DecisionToken
-from studio.web import arguments, errors, forms
+from studio.web import arguments, errors, filtering, forms
 from studio.web.arguments import Node
 from studio.web.cards import CardView, card_of
+from studio.web.filtering import Fault, Wrong
 from studio.web.format import count
 from studio.web.forms.inputs import UNDER, field_id, under_path
 from studio.web.render import Frame, block, frame, page
@@ -23,6 +24,12 @@ from studio.web.visit import asked, is_swap, may, pairs, person, reader, runtime
 KINDS = ("approval", "question", "uncertain")
 AGES = {"10m": 600_000, "1h": 3_600_000, "1d": 86_400_000}
 ON_PAGE, MOST_ON_PAGE = 15, 50
+CHECKS: dict[str, filtering.Read] = {
+    "state": filtering.one_of("state", ("open", "closed")), "q": filtering.plain,
+    "kind": filtering.one_of("kind", KINDS), "agent": filtering.plain, "tool": filtering.plain,
+    "plugin": filtering.plain, "age": filtering.one_of("age", AGES),
+    "show": filtering.one_of("number of cards", (str(MOST_ON_PAGE),)),
+}  # fmt: skip
 FOLDED_OVER = 8  # with more than these on a page, all but the oldest are folded
 LIST, ONE, EDIT = "approvals/index.html", "approvals/show.html", "approvals/edit.html"
 
@@ -77,6 +84,7 @@ class ListView:
     may_decide: bool
     refusal: StudioError | None
     reason: str
+    wrong: Wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +129,10 @@ async def listed(
     request: Request, *, refusal: StudioError | None = None, reason: str = ""
 ) -> Response:
     """The list, or with a `refusal` of an answer to several the list once more."""
-    position, filters = await reader(request).position(), filters_of(request)
-    found = await reader(request).waits(
-        person(request), state=filters.state, kind=filters.kind, agent=filters.agent,
-        tool=filters.tool, plugin=filters.plugin, q=filters.q,
-        older_than_ms=AGES.get(filters.age), limit=filters.size,
-        cursor=asked(request, "cursor") or None,
-    )  # fmt: skip
+    position, (filters, wrong) = await reader(request).position(), filters_of(request)
+    found, cursor, off = await filtering.listed(
+        lambda cursor: _waits(request, filters, cursor), asked(request, "cursor")
+    )
     view = ListView(
         frame=await frame(
             request, "Approvals", nav="approvals", live=f"/live/approvals?after={position}"
@@ -135,17 +140,27 @@ async def listed(
         filters=filters,
         page=found,
         cards=await _cards(request, found) if filters.state == "open" else (),
-        cursor=asked(request, "cursor"),
+        cursor=cursor,
         agents=tuple(row.name for row in await reader(request).agents(person(request))),
         kinds=KINDS,
         ages=tuple(AGES),
         may_decide=may(request, "operator"),
         refusal=refusal,
         reason=reason,
+        wrong=wrong | off,
     )
     if asked(request, "region") == "list":
         return block(request, LIST, "list", view)
-    return page(request, LIST, view, status=errors.status(refusal) if refusal else 200)
+    status = errors.status(refusal) if refusal else 422 if off else 200
+    return page(request, LIST, view, status=status)
+
+
+async def _waits(request: Request, filters: Filters, cursor: str | None) -> Page[WaitRow]:
+    return await reader(request).waits(
+        person(request), state=filters.state, kind=filters.kind, agent=filters.agent,
+        tool=filters.tool, plugin=filters.plugin, q=filters.q,
+        older_than_ms=AGES.get(filters.age), limit=filters.size, cursor=cursor,
+    )  # fmt: skip
 
 
 async def show(request: Request) -> Response:
@@ -326,16 +341,7 @@ def _id(path: str) -> str:
     return field_id(under_path(path, UNDER))
 
 
-def filters_of(request: Request) -> Filters:
-    """What the URL narrows the list to."""
-    kind, age = asked(request, "kind"), asked(request, "age")
-    return Filters(
-        state="closed" if asked(request, "state") == "closed" else "open",
-        q=asked(request, "q"),
-        kind=kind if kind in KINDS else "",
-        agent=asked(request, "agent"),
-        tool=asked(request, "tool"),
-        plugin=asked(request, "plugin"),
-        age=age if age in AGES else "",
-        show=str(MOST_ON_PAGE) if asked(request, "show") == str(MOST_ON_PAGE) else "",
-    )
+def filters_of(request: Request) -> tuple[Filters, dict[str, Fault]]:
+    """What the URL narrows the list to, and what of it is not understood."""
+    kept, wrong = filtering.read(request, CHECKS)
+    return Filters(**kept | {"state": kept["state"] or "open"}), wrong

@@ -6,6 +6,7 @@ A folder is looked into here as well: with a `path`, one of its folders or files
 import codecs
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlencode
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -24,10 +25,11 @@ from studio.core.rules.errors import Invalid, NotFound, StudioError
 from studio.core.rules.files import GIVEN_BYTES
 from studio.core.runtime import LONGEST_MINUTES
 from studio.web import attachments, errors, trees
-from studio.web.render import Frame, frame, page
+from studio.web.render import Frame, block, frame, page
 from studio.web.trees import KEPT, LOCKED
-from studio.web.visit import asked, may, onward, person, reader, runtime, text, typed
+from studio.web.visit import asked, is_swap, may, onward, person, reader, runtime, text, typed
 
+SHOW = "artifacts/show.html"
 PREVIEW_BYTES = 50 * 1024
 MINUTES = (
     ("1", "1 minute"), *((str(n), f"{n} minutes") for n in (2, 5, 10, LONGEST_MINUTES)),
@@ -49,10 +51,12 @@ class Inside:
 class ArtifactPage:
     """An artifact. `text` is a file's beginning when it is text, `is_cut` when there is more.
 
-    `made` is the address of a link that was made just now, which is shown this once.
+    `here` is the address of what is shown, with `made` that of a link that was made just now, which
+    is shown this once.
     """
 
     frame: Frame
+    here: str
     artifact: ArtifactView
     session: SessionView
     links: tuple[LinkRow, ...]
@@ -68,7 +72,10 @@ class ArtifactPage:
 
 
 async def show(request: Request) -> Response:
-    """GET /artifacts/{artifact_id}, with `version` and, of a folder, `path`."""
+    """GET /artifacts/{artifact_id}, with `version` and, of a folder, `path`.
+
+    `?region=all` gives what changes alone.
+    """
     return await _show(request, asked(request, "version"))
 
 
@@ -152,8 +159,10 @@ async def _show(
     found, asking = await _artifact(request, version), person(request)
     is_folder = found.row.kind == "folder"
     beginning = None if is_folder else await _beginning(request, found.version)
+    live = f"/live/artifact/{found.row.id}"
     view = ArtifactPage(
-        frame=await frame(request, found.row.name, nav="sessions"),
+        frame=await frame(request, found.row.name, nav="sessions", live=live),
+        here=_here(request, version),
         artifact=found,
         session=await reader(request).session(asking, found.row.session_id),
         links=await reader(request).artifact_links(asking, found.row.id),
@@ -164,8 +173,16 @@ async def _show(
         is_picture=_is_picture(found.version),
         inside=await _inside(request, found) if is_folder else None,
     )  # fmt: skip
-    status = errors.status(refusal) if refusal else 200
-    return page(request, "artifacts/show.html", view, status=status)
+    if is_swap(request) and asked(request, "region") == "all":
+        return block(request, SHOW, "all", view)
+    return page(request, SHOW, view, status=errors.status(refusal) if refusal else 200)
+
+
+def _here(request: Request, version: str) -> str:
+    """The address of what is shown, also where a form answered; a part of it is asked for there."""
+    query = request.url.query if request.method == "GET" else urlencode({"version": version})
+    kept = "&".join(part for part in query.split("&") if not part.startswith("region="))
+    return f"/artifacts/{_id(request)}?{kept}"
 
 
 async def _beginning(request: Request, shown: VersionView) -> str | None:

@@ -81,7 +81,7 @@ class ResultsView:
 
 async def leave(request: Request) -> Response:
     """GET /approvals/decisions: the address of what was posted decides nothing."""
-    return RedirectResponse(approvals.filters_of(request).url(), 303)
+    return RedirectResponse(approvals.filters_of(request)[0].url(), 303)
 
 
 async def decide(request: Request) -> Response:
@@ -103,7 +103,7 @@ async def decide(request: Request) -> Response:
         recorded=len(results) - len(refusals),
         again=again,
         reason=reason if refusals else "",
-        filters=approvals.filters_of(request),
+        filters=approvals.filters_of(request)[0],
     )
     refused = len(refusals) == len(results)
     return page(request, RESULTS, view, status=errors.status(refusals[0]) if refused else 200)

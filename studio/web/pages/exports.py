@@ -10,6 +10,8 @@ from studio import __version__
 from studio.core.reader import Export
 from studio.core.rules import ranges
 from studio.core.rules.errors import Refused
+from studio.web import filtering
+from studio.web.pages import session_list, traces
 from studio.web.visit import asked, person, reader
 
 MOST_AT_ONCE = 3
@@ -26,6 +28,7 @@ async def session(request: Request) -> Response:
 
 async def sessions(request: Request) -> Response:
     """GET /exports/sessions?format=…, with the filters of the list."""
+    filtering.refused(session_list.filters_of(request)[1])
     found = await reader(request).export_sessions(
         person(request), dict(request.query_params), asked(request, "format"),
         version=__version__, inline=asked(request, "inline") == "true",
@@ -35,6 +38,7 @@ async def sessions(request: Request) -> Response:
 
 async def turns(request: Request) -> Response:
     """GET /exports/turns?format=…, with the filters of the list of traces."""
+    filtering.refused(traces.filters_of(request)[1])
     found = await reader(request).export_turns(
         person(request), dict(request.query_params), asked(request, "format"),
         version=__version__, inline=asked(request, "inline") == "true",

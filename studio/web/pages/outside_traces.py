@@ -21,7 +21,8 @@ from studio.core.reader import (
 )
 from studio.core.rules.outside.arranging import MADE
 from studio.core.rules.spans import Span
-from studio.web import minimap, payloads, rows, waterfall
+from studio.web import filtering, minimap, payloads, rows, waterfall
+from studio.web.filtering import Fault, Wrong
 from studio.web.format import count, excerpt, plain, size
 from studio.web.narrowed import Narrowed, narrowed
 from studio.web.payloads import Payload
@@ -34,6 +35,10 @@ STATES = ("completed", "failed", "incomplete")
 KINDS = ("agent", "model", "tool", "other")
 DAY = 86_400_000
 DAYS = ("1", "7", "30")
+CHECKS: dict[str, filtering.Read] = {
+    "service": filtering.plain, "agent": filtering.plain,
+    "state": filtering.one_of("state", STATES), "days": filtering.one_of("number of days", DAYS),
+}  # fmt: skip
 SHOWN = 2_000  # characters of one attribute on the page
 SCOPES = 5  # that are named above
 BOUND = "Attributes and events are looked through too, up to 64 MB of them."
@@ -78,6 +83,7 @@ class ListView:
     services: tuple[str, ...]
     agents: tuple[str, ...]
     refusals: list[RefusalRow]
+    wrong: Wrong
     looked: int = LOOKED
     states: tuple[str, ...] = STATES
     days: tuple[str, ...] = DAYS
@@ -99,22 +105,26 @@ class OutsideView(TraceView):
 
 async def index(request: Request) -> Response:
     """GET /traces/outside."""
-    asking, filters, cursor = person(request), _filters(request), asked(request, "cursor")
+    asking, (filters, wrong) = person(request), _filters(request)
     moves = await reader(request).outside_moves()
     since = reader(request).now() - int(filters.days) * DAY if filters.days else None
     wanted = AskedOutside(
         service=filters.service, agent=filters.agent, state=filters.state, since=since
     )
-    found = await reader(request).outside_traces(asking, wanted, cursor=cursor or None)
+    found, cursor, off = await filtering.listed(
+        lambda cursor: reader(request).outside_traces(asking, wanted, cursor=cursor),
+        asked(request, "cursor"),
+    )
     services, agents = await reader(request).outside_names(asking)
     live = f"/live/outside?after={moves}"
     view = ListView(
         frame=await frame(request, "Traces from outside", nav="traces", live=live), page=found,
         filters=filters, cursor=cursor, services=services, agents=agents,
-        refusals=await reader(request).outside_refusals(asking),
+        refusals=await reader(request).outside_refusals(asking), wrong=wrong | off,
     )  # fmt: skip
-    is_list = asked(request, "region") == "list"
-    return block(request, INDEX, "list", view) if is_list else page(request, INDEX, view)
+    if asked(request, "region") == "list":
+        return block(request, INDEX, "list", view)
+    return page(request, INDEX, view, status=422 if off else 200)
 
 
 async def show(request: Request) -> Response:
@@ -246,8 +256,6 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _filters(request: Request) -> Filters:
-    given = {one.name: asked(request, one.name)[:200] for one in fields(Filters)}
-    given["state"] = given["state"] if given["state"] in STATES else ""
-    given["days"] = given["days"] if given["days"] in DAYS else ""
-    return Filters(**given)
+def _filters(request: Request) -> tuple[Filters, dict[str, Fault]]:
+    kept, wrong = filtering.read(request, CHECKS)
+    return Filters(**kept), wrong

@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from studio.core.reader import Page, SessionRow
-from studio.web import views
+from studio.web import filtering, views
+from studio.web.filtering import Fault, Wrong
 from studio.web.render import Frame, block, frame, page
 from studio.web.views import BarPart, ViewsBar
 from studio.web.visit import asked, may, person, reader
@@ -15,6 +16,11 @@ from studio.web.visit import asked, may, person, reader
 SHOW = "sessions/index.html"
 STATUSES = ("queued", "running", "held", "waiting", "completed", "failed", "cancelled", "idle")
 NEEDS = ("any", "held", "questions", "uncertain")
+CHECKS: dict[str, filtering.Read] = {
+    "q": filtering.plain, "agent": filtering.plain, "status": filtering.one_of("state", STATUSES),
+    "needs": filtering.one_of("need of a person", NEEDS), "plugin": filtering.plain,
+    "environment": filtering.plain,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,20 +64,20 @@ class ListView:
     statuses: tuple[str, ...]
     may_act: bool
     saved: ViewsBar
+    wrong: Wrong
 
 
 async def index(request: Request) -> Response:
     """GET /sessions."""
-    filters, cursor = _filters(request), asked(request, "cursor")
+    filters, wrong = filters_of(request)
     saved = await views.bar(request, "sessions", filters.query)
     if asked(request, "region") == "views":
         return block(request, SHOW, "views", BarPart(saved=saved))
     position = await reader(request).position()
-    found = await reader(request).sessions(
-        person(request), q=filters.q, agent=filters.agent, status=filters.status,
-        needs=filters.needs, plugin=filters.plugin, environment=filters.environment,
-        cursor=cursor or None,
-    )  # fmt: skip
+    found, cursor, off = await filtering.listed(
+        lambda cursor: reader(request).sessions(person(request), **vars(filters), cursor=cursor),
+        asked(request, "cursor"),
+    )
     view = ListView(
         frame=await frame(
             request, "Sessions", nav="sessions", live=f"/live/sessions?after={position}"
@@ -84,19 +90,14 @@ async def index(request: Request) -> Response:
         statuses=STATUSES,
         may_act=may(request, "operator"),
         saved=saved,
+        wrong=wrong | off,
     )
     if asked(request, "region") == "list":
         return block(request, SHOW, "list", view)
-    return page(request, SHOW, view)
+    return page(request, SHOW, view, status=422 if off else 200)
 
 
-def _filters(request: Request) -> Filters:
-    status, needs = asked(request, "status"), asked(request, "needs")
-    return Filters(
-        q=asked(request, "q"),
-        agent=asked(request, "agent"),
-        status=status if status in STATUSES else "",
-        needs=needs if needs in NEEDS else "",
-        plugin=asked(request, "plugin"),
-        environment=asked(request, "environment"),
-    )
+def filters_of(request: Request) -> tuple[Filters, dict[str, Fault]]:
+    """What the URL narrows the list to, and what of it is not understood."""
+    kept, wrong = filtering.read(request, CHECKS)
+    return Filters(**kept), wrong

@@ -7,9 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from studio.core.projections import turn_list
-from studio.core.projections.turn_list import day, number
+from studio.core.projections.turn_list import day
 from studio.core.reader import AskedTurns, CollectorState, Page, TurnLine, Usual
-from studio.web import views
+from studio.web import filtering, views
+from studio.web.filtering import Fault, Wrong
 from studio.web.render import Frame, block, frame, page
 from studio.web.views import BarPart, ViewsBar
 from studio.web.visit import asked, person, reader
@@ -17,6 +18,13 @@ from studio.web.visit import asked, person, reader
 SHOW = "traces/index.html"
 STATUSES = ("running", "held", "waiting", "completed", "failed", "cancelled")
 DAYS = ("1", "7", "30")
+CHECKS: dict[str, filtering.Read] = {
+    "agent": filtering.plain, "status": filtering.one_of("state", STATUSES),
+    "tool": filtering.plain, "plugin": filtering.plain, "error": filtering.plain,
+    "seconds": filtering.amount("seconds"), "under": filtering.amount("seconds"),
+    "cost": filtering.amount("dollars"), "days": filtering.amount("days"),
+    "since": filtering.date, "until": filtering.date,
+}  # fmt: skip
 WIDE = 100  # of the little bars of percentiles
 
 
@@ -88,19 +96,23 @@ class ListView:
     usual_tools: tuple[UsualBar, ...]
     collector: CollectorState
     saved: ViewsBar
+    wrong: Wrong
     statuses: tuple[str, ...] = STATUSES
     days: tuple[str, ...] = DAYS
 
 
 async def index(request: Request) -> Response:
     """GET /traces."""
-    asking, filters, cursor = person(request), _filters(request), asked(request, "cursor")
+    asking, (filters, wrong) = person(request), filters_of(request)
     saved = await views.bar(request, "traces", filters.query)
     if asked(request, "region") == "views":
         return block(request, SHOW, "views", BarPart(saved=saved))
     position = await reader(request).position()
     chosen = filters.asked(reader(request).now())
-    found = await reader(request).turns(asking, chosen, cursor=cursor or None)
+    found, cursor, off = await filtering.listed(
+        lambda cursor: reader(request).turns(asking, chosen, cursor=cursor),
+        asked(request, "cursor"),
+    )
     agents, tools = await reader(request).usual(asking, chosen)
     view = ListView(
         frame=await frame(request, "Traces", nav="traces", live=f"/live/traces?after={position}"),
@@ -112,10 +124,11 @@ async def index(request: Request) -> Response:
         usual_tools=_bars(tools),
         collector=await reader(request).collector(asking),
         saved=saved,
+        wrong=wrong | off,
     )
     if asked(request, "region") == "list":
         return block(request, SHOW, "list", view)
-    return page(request, SHOW, view)
+    return page(request, SHOW, view, status=422 if off else 200)
 
 
 def _bars(found: list[Usual]) -> tuple[UsualBar, ...]:
@@ -129,11 +142,12 @@ def _bars(found: list[Usual]) -> tuple[UsualBar, ...]:
     )  # fmt: skip
 
 
-def _filters(request: Request) -> Filters:
-    given = {one.name: asked(request, one.name)[:100] for one in fields(Filters)}
-    given["status"] = given["status"] if given["status"] in STATUSES else ""
-    for name in ("seconds", "under", "cost", "days"):
-        given[name] = given[name] if number(given[name]) is not None else ""
-    for name in ("since", "until"):
-        given[name] = given[name] if day(given[name]) is not None else ""
-    return Filters(**given)
+def filters_of(request: Request) -> tuple[Filters, dict[str, Fault]]:
+    """What the URL narrows the list to, and what of it is not understood."""
+    kept, wrong = filtering.read(request, CHECKS)
+    first, last = day(kept["since"]), day(kept["until"])
+    if first is not None and last is not None and last < first:
+        words = f"“{kept['until']}” is before “{kept['since']}”. {filtering.WITHOUT}"
+        wrong["until"] = Fault(typed=kept["until"], message=words)
+        kept["until"] = ""
+    return Filters(**kept), wrong

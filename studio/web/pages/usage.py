@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -13,11 +13,13 @@ from starlette.responses import Response, StreamingResponse
 from studio.core.projections.usage import BYS, By
 from studio.core.reader import Span, UsageRow, UsageView
 from studio.core.rules.errors import Invalid
-from studio.web import errors
+from studio.web import filtering
+from studio.web.filtering import Fault, Wrong
 from studio.web.format import known, money
 from studio.web.render import Frame, frame, page
 from studio.web.visit import asked, person, reader
 
+MEASURES = ("cost", "tokens")
 RANGES = (7, 30, 90)
 HEIGHT = 100
 STEP = 10  # units of the drawing a day
@@ -30,6 +32,9 @@ PLUGIN_COLUMNS = (
     "calls", "failed", "denied", "held", "untold", "unpriced", "input_tokens", "output_tokens",
     "cached_tokens", "cache_write_tokens", "reasoning_tokens", "cost",
 )  # fmt: skip
+CHECKS: dict[str, filtering.Read] = {
+    "by": filtering.one_of("group", BYS), "measure": filtering.one_of("measure", MEASURES),
+}  # fmt: skip
 KEYS: dict[str, tuple[str, ...]] = {
     "day": ("day",), "agent": ("agent",), "model": ("provider", "model"), "plugin": ("plugin",),
     "session": ("session", "title", "agent"),
@@ -62,33 +67,35 @@ class IndexView:
     query: str
     bars: tuple[Bar, ...] = ()
     highest: float = 0
-    error: str = ""
+    wrong: Wrong = field(default_factory=dict)
 
 
 async def index(request: Request) -> Response:
     """GET /usage."""
-    by, measure = _by(request), asked(request, "measure")
-    measure = measure if measure in ("cost", "tokens") else ""
+    kept, wrong = filtering.read(request, CHECKS)
+    by, measure = _by(request), kept["measure"]
     try:
-        span, error = _span(request), ""
+        span = _span(request)
     except Invalid as refusal:
-        span, error = reader(request).span(), refusal.message
+        span = reader(request).span()
+        wrong |= {name: _fault(request, name, said) for name, said in refusal.fields.items()}
     found = await reader(request).usage(person(request), span, by)
     measure = measure or ("cost" if found.total.cost else "tokens")
     highest = max((_worth(row, measure) for row in found.days), default=0)
     since, until = asked(request, "since"), asked(request, "until")
     view = IndexView(
         frame=await frame(request, "Usage", nav="usage"), usage=found, by=by, measure=measure,
-        days=0 if since or until else span.days, since=since or span.first.isoformat(),
-        until=until or span.last.isoformat(), query=_query(request, span), error=error,
+        days=0 if since or until or wrong else span.days, since=since or span.first.isoformat(),
+        until=until or span.last.isoformat(), query=_query(span, wrong, since or until),
         bars=tuple(_bars(found.days, measure, highest)), highest=highest,
+        wrong=wrong,
     )  # fmt: skip
-    status = errors.status(Invalid("")) if error else 200
-    return page(request, "usage/index.html", view, status=status)
+    return page(request, "usage/index.html", view, status=422 if wrong else 200)
 
 
 async def export(request: Request) -> Response:
     """GET /usage/export: every group of the range as CSV or JSON, streamed."""
+    filtering.refused(filtering.read(request, CHECKS)[1])
     by, span = _by(request), _span(request)
     format: Literal["csv", "json"] = "json" if asked(request, "format") == "json" else "csv"
     rows = reader(request).usage_rows(person(request), span, by)
@@ -106,14 +113,23 @@ def _by(request: Request) -> By:
 
 def _span(request: Request) -> Span:
     count = asked(request, "days")
-    days = int(count) if count.isascii() and count.isdigit() and len(count) < 6 else 30
+    if count and not (count.isascii() and count.isdigit() and len(count) < 6):
+        raise Invalid("", fields={"days": "is no number of days."})
+    days = int(count) if count else 30
     return reader(request).span(
         since=asked(request, "since"), until=asked(request, "until"), days=days
     )
 
 
-def _query(request: Request, span: Span) -> str:
-    if asked(request, "since") or asked(request, "until"):
+def _fault(request: Request, name: str, said: str) -> Fault:
+    """A refused range beside its field."""
+    typed = asked(request, name)
+    words = f"“{typed}”: {name} {said}" if typed else f"{name} {said}"
+    return Fault(typed=typed, message=f"{words} The last 30 days are shown.")
+
+
+def _query(span: Span, wrong: Wrong, dates: str) -> str:
+    if dates and not wrong:
         return f"since={span.first.isoformat()}&until={span.last.isoformat()}"
     return f"days={span.days}"
 

@@ -12,12 +12,17 @@ from studio.core.rules.environments import names
 from studio.core.rules.environments.environment import STATES
 from studio.core.rules.environments.manifest import KINDS
 from studio.core.rules.errors import Invalid
+from studio.web import filtering
+from studio.web.filtering import Fault, Wrong
 from studio.web.render import Frame, block, frame, page
 from studio.web.visit import asked, is_swap, may, person, reader
 
 INDEX = "environments/index.html"
 MOST_LABELS = 16
-LONGEST = 300
+CHECKS: dict[str, filtering.Read] = {
+    "state": filtering.one_of("state", STATES), "kind": filtering.one_of("kind", KINDS),
+    "name": filtering.plain, "manifest": filtering.plain,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,13 +67,13 @@ class Filters:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """The list. `wrong` says what of the labels asked for was not understood and left out."""
+    """The list. `wrong` is what was asked for, not understood and left out."""
 
     frame: Frame
     page: Page[EnvironmentRow]
     filters: Filters
     cursor: str
-    wrong: str
+    wrong: Wrong
     may_act: bool
     states: tuple[str, ...] = STATES
     kinds: tuple[str, ...] = KINDS
@@ -79,35 +84,40 @@ async def index(request: Request) -> Response:
     position = await reader(request).position()
     filters, wrong = _filters(request)
     pairs = names.label_filter(",".join(filters.labels))
-    cursor = asked(request, "cursor")
-    found = await reader(request).environments(
-        person(request), labels=pairs, state=filters.state, kind=filters.kind, name=filters.name,
-        manifest=filters.manifest, cursor=cursor or None,
+    found, cursor, off = await filtering.listed(
+        lambda cursor: reader(request).environments(
+            person(request), labels=pairs, state=filters.state, kind=filters.kind,
+            name=filters.name, manifest=filters.manifest, cursor=cursor,
+        ),
+        asked(request, "cursor"),
     )  # fmt: skip
     live = f"/live/environments?after={position}"
     view = ListView(
         frame=await frame(request, "Environments", nav="environments", live=live), page=found,
-        filters=filters, cursor=cursor, wrong=wrong, may_act=may(request, "operator"),
+        filters=filters, cursor=cursor, wrong=wrong | off, may_act=may(request, "operator"),
     )  # fmt: skip
     if is_swap(request) and asked(request, "region") == "list":
         return block(request, INDEX, "list", view)
-    return page(request, INDEX, view)
+    return page(request, INDEX, view, status=422 if off else 200)
 
 
-def _filters(request: Request) -> tuple[Filters, str]:
-    """What is asked for, and a sentence about labels that are written otherwise."""
-    state, kind = asked(request, "state"), asked(request, "kind")
-    labels, wrong = list[str](), ""
-    for label in dict.fromkeys(request.query_params.getlist("label")[:MOST_LABELS]):
+def _filters(request: Request) -> tuple[Filters, dict[str, Fault]]:
+    """What is asked for, and what of it is not understood."""
+    kept, wrong = filtering.read(request, CHECKS)
+    labels, bad = list[str](), list[str]()
+    given = request.query_params.getlist("label")
+    for label in dict.fromkeys(one.strip() for one in given[:MOST_LABELS]):
         try:
-            names.label_filter(label.strip())
+            names.label_filter(label)
         except Invalid:
-            wrong = f"“{label.strip()[:80]}” is no label: write it as key=value."
+            bad.append(label)
             continue
-        labels += [one for one in label.strip().split(",") if one]
-    found = Filters(
-        labels=tuple(dict.fromkeys(labels)), state=state if state in STATES else "",
-        kind=kind if kind in KINDS else "", name=asked(request, "name")[:LONGEST],
-        manifest=asked(request, "manifest")[:LONGEST],
-    )  # fmt: skip
-    return found, wrong
+        labels += [one for one in label.split(",") if one]
+    if bad:
+        words = ", ".join(f"“{label[:80]}”" for label in bad)
+        said = f"{words} {'is no label' if len(bad) == 1 else 'are no labels'}: write key=value."
+        wrong["label"] = Fault(typed=bad[0], message=f"{said} {filtering.WITHOUT}")
+    elif len(given) > MOST_LABELS:
+        said = f"A list is narrowed by at most {MOST_LABELS} labels; the others are left out."
+        wrong["label"] = Fault(typed="", message=said)
+    return Filters(labels=tuple(dict.fromkeys(labels)), **kept), wrong
