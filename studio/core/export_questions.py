@@ -4,6 +4,7 @@ A page of facts or one turn is in memory at a time. Each file ends with its coun
 what went wrong; a file without that end was cut on its way.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
@@ -241,7 +242,10 @@ class ExportQuestions(TraceQuestions):
                 number = trace.turn.number
                 wanted.counts.turns += one.turn_id is None
                 wanted.counts.spans += len(trace.spans)
-                yield _line(conventions.otlp(trace, version=wanted.version))
+                for piece in conventions.written(trace, version=wanted.version):
+                    yield piece
+                    await asyncio.sleep(0)  # a turn may be large, and others are served, too
+                yield "\n"
             if one.turn_id is not None or len(ids) < FACTS:
                 return
 

@@ -1,6 +1,7 @@
 """What a span says of itself by OpenTelemetry's GenAI conventions; docs/traces.md has them all."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -81,12 +82,26 @@ OK, ERROR = 1, 2
 _ENDED_WELL = frozenset({"succeeded", "denied", "cancelled", "expired"})  # as somebody wanted
 
 
-def otlp(of: Trace, *, version: str) -> dict[str, Any]:
+WINDOW = 200  # spans of a piece
+
+
+def written(of: Trace, *, version: str) -> Iterator[str]:
     """The trace as OTLP's JSON (opentelemetry-proto 1.x): ids in hex, times in ns as text.
 
-    A span that is still open ends now and says so in `studio.open`.
+    A span that is still open ends now and says so in `studio.open`. It comes a piece at a time, so
+    that others are served in between.
     """
-    return message([told(span, of) for span in of.spans], version=version)
+    frame = _dumped(message([], version=version))
+    head, opened, tail = frame.rpartition('"spans":[')
+    yield head + opened
+    for start in range(0, len(of.spans), WINDOW):
+        some = of.spans[start : start + WINDOW]
+        yield ("," if start else "") + ",".join(_dumped(told(span, of)) for span in some)
+    yield tail
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def message(

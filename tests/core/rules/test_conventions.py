@@ -1,6 +1,8 @@
 """What spans say of themselves is what the table in docs/traces.md has, no more and no less."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from studio.core.projections import collector
@@ -99,6 +101,18 @@ def test_the_table_says_what_spans_say_and_on_which() -> None:
     }  # fmt: skip
 
     assert said() == written
+
+
+def test_a_trace_is_written_in_pieces_that_are_one_document() -> None:
+    trace = told(None, MARKS)
+    many = replace(trace, spans=trace.spans * 100)
+
+    pieces = list(conventions.written(many, version="1"))
+
+    (scope,) = json.loads("".join(pieces))["resourceSpans"][0]["scopeSpans"]
+    assert len(scope["spans"]) == len(many.spans)
+    assert all(piece.count('"spanId"') <= conventions.WINDOW for piece in pieces)
+    assert len(pieces) > 4
 
 
 def test_the_table_has_all_content_that_may_be_asked_for() -> None:

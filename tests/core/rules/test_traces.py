@@ -1,5 +1,6 @@
 """A turn as spans: each attempt, send and wait once, ids that stay, each moment counted once."""
 
+import json
 from typing import Any
 
 import pytest
@@ -219,7 +220,8 @@ def test_shares_add_up_to_the_whole(pieces: list[Span]) -> None:
 def test_the_export_holds_names_by_the_conventions_and_no_content() -> None:
     trace = read(stands=[stand(reason="a secret reason")])
 
-    spans_ = conventions.otlp(trace, version="1")["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    written = json.loads("".join(conventions.written(trace, version="1")))
+    spans_ = written["resourceSpans"][0]["scopeSpans"][0]["spans"]
 
     said = [
         {a["key"]: next(iter(a["value"].values())) for a in one["attributes"]} for one in spans_
