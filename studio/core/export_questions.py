@@ -20,6 +20,7 @@ from studio.core.projections.turn_list import AskedTurns
 from studio.core.rules import contents, conventions, transcripts
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, StudioError
+from studio.core.rules.events import MessageAccepted
 from studio.core.trace_questions import TraceQuestions
 
 Format = Literal["markdown", "jsonl", "otlp"]
@@ -199,6 +200,7 @@ class ExportQuestions(TraceQuestions):
                 if wanted.inline:
                     payload = await self._whole(person, one.session_id, payload)
                 wanted.counts.facts += 1
+                wanted.counts.turns += one.turn_id is None and row.type == MessageAccepted.TYPE
                 piece = _fact(wanted, one.session_id, row, payload)
                 if piece:
                     yield piece
@@ -298,7 +300,7 @@ def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:
         told = ", ".join(
             f"{count:,} {name.removesuffix('s') if count == 1 else name}"
             for name, count in counts.items()
-            if name != "spans"
+            if name != "spans" and (count or name != "sessions")
         )
         if fault is None:
             return f"---\n\nThe end of this export, which is complete: {told}.\n"
