@@ -259,3 +259,14 @@ def test_calls_that_began_at_once_stand_as_they_were_proposed() -> None:
     found = spans(read(facts=facts, works=works), "tool")
 
     assert [span.effect_id for span in found] == calls
+
+
+def test_a_wait_for_children_is_a_span_and_no_work() -> None:
+    trace = read(
+        stands=[stand(kind="children", choice=None, closed=None)], of=told(None, "waiting")
+    )
+
+    (span,) = spans(trace, "wait")
+    assert (span.name, span.state, span.end) == ("wait children", "waiting", None)
+    assert trace.shares.waiting > 0
+    assert trace.shares.person == 0
