@@ -258,17 +258,13 @@
     if (sourceElement === stream && position) request.headers["Last-Event-ID"] = position;
   });
   const lookAgain = name => stream?.dispatchEvent(new CustomEvent(name, { bubbles: true }));
-  /* a look that waited for what a person chose was asked before it, and would undo it */
-  on("htmx:before:request", event => {
+  on("htmx:before:request", event => { /* a look that waited for what a person chose would undo it */
     const { sourceEvent, request } = event.detail.ctx, name = sourceEvent?.type ?? "";
-    if (!name.startsWith("look:") || request.headers["HX-Current-URL"] === location.href) return;
-    event.preventDefault();
-    lookAgain(name);
+    if (name.startsWith("look:") && request.headers["HX-Current-URL"] !== location.href) { event.preventDefault(); lookAgain(name); }
   });
   const failed = event => {
-    const { sourceElement, sourceEvent, response } = event.detail.ctx ?? {};
+    const { sourceElement, sourceEvent, response } = event.detail.ctx ?? {}, name = sourceEvent?.type ?? "";
     if (!sourceElement || sourceElement === stream || response?.status < 500) return;
-    const name = sourceEvent?.type ?? "";
     if (name.startsWith("look:")) setTimeout(() => lookAgain(name), 2000);
     else if (event.type === "htmx:error") one("#notices").append(one("[data-silent]").content.cloneNode(true));
   };
