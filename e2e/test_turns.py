@@ -131,6 +131,26 @@ def test_rows_fold_and_hits_are_walked_through_by_keyboard(studio: Studio, sign_
     same_as_reloaded(page)
 
 
+# as when a fact comes in between: the page looks again before what was pressed is answered
+PRESS_AND_LOOK = """
+link => {
+  link.click();
+  document.querySelector("#stream").dispatchEvent(new CustomEvent("look:trace", {bubbles: true}));
+}
+"""
+
+
+def test_what_is_chosen_while_the_page_looks_again_stays(studio: Studio, sign_in: SignIn) -> None:
+    page, path = sign_in(studio), long_turn(studio)
+    look(page, studio, path)
+
+    with page.expect_response(lambda answer: "fold=s1&from=" in answer.url):
+        page.locator(".wf__turn[data-turns]").first.evaluate(PRESS_AND_LOOK)
+
+    expect(page.locator(SHOWN).filter(has_text="20 rows folded")).to_have_count(1)
+    same_as_reloaded(page)
+
+
 def test_a_zoom_is_entered_and_left_by_keyboard(studio: Studio, sign_in: SignIn) -> None:
     page = sign_in(studio)
     session_id = begin(studio, "Compare 4.1.0 and 4.2.0.")

@@ -261,11 +261,15 @@
     if (sourceElement.getAttribute("hx-nonce") !== nonce) event.preventDefault();
     if (sourceElement === stream && position) request.headers["Last-Event-ID"] = position;
   });
+  const lookAgain = name => stream?.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  on("htmx:before:request", event => { /* a look that waited for what a person chose would undo it */
+    const { sourceEvent, request } = event.detail.ctx, name = sourceEvent?.type ?? "";
+    if (name.startsWith("look:") && request.headers["HX-Current-URL"] !== location.href) { event.preventDefault(); lookAgain(name); }
+  });
   const failed = event => {
-    const { sourceElement, sourceEvent, response } = event.detail.ctx ?? {};
+    const { sourceElement, sourceEvent, response } = event.detail.ctx ?? {}, name = sourceEvent?.type ?? "";
     if (!sourceElement || sourceElement === stream || response?.status < 500) return;
-    const name = sourceEvent?.type ?? "";
-    if (name.startsWith("look:")) setTimeout(() => stream?.dispatchEvent(new CustomEvent(name, { bubbles: true })), 2000);
+    if (name.startsWith("look:")) setTimeout(() => lookAgain(name), 2000);
     else if (event.type === "htmx:error" && !one("[data-silence]")) one("#notices").append(one("[data-silent]").content.cloneNode(true));
   };
   for (const name of ["htmx:error", "htmx:response:error"]) on(name, failed);

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from studio import __version__
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api import stream
 from studio.api.endpoint import Answer, Ask, Endpoint, Link, wants_stream
+from studio.api.errors import HEADERS
 from studio.core.reader import CallRow
 from studio.core.rules import conventions
 from studio.core.rules.errors import Invalid, NotFound
@@ -99,10 +100,11 @@ async def send(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Sent:
     return a.take(a.Sent, sent)
 
 
-async def trace(ask: Ask[b.NoQuery, b.NoBody]) -> a.Trace:
-    """A turn as spans."""
+async def trace(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
+    """A turn as spans, streamed."""
     found = await ask.reader.trace(ask.person, ask.part("id"), ask.part("turn"))
-    return a.Trace(**conventions.otlp(found, version=__version__))
+    pieces = conventions.written(found, version=__version__)
+    return StreamingResponse(pieces, media_type="application/json", headers=HEADERS)
 
 
 async def preview(ask: Ask[b.NoQuery, b.NewMessage]) -> a.Preview:

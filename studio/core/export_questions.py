@@ -22,8 +22,8 @@ from studio.core.projections.turn_list import AskedTurns
 from studio.core.rules import contents, conventions, pieces, transcripts
 from studio.core.rules.access import Person
 from studio.core.rules.errors import Invalid, StudioError
+from studio.core.rules.events import MessageAccepted
 from studio.core.rules.pieces import PIECE
-from studio.core.rules.spans import Trace
 from studio.core.store import codec
 from studio.core.trace_questions import TraceQuestions
 
@@ -206,6 +206,7 @@ class ExportQuestions(TraceQuestions):
                     async for piece in told:
                         yield piece
                 wanted.counts.facts += 1
+                wanted.counts.turns += one.turn_id is None and row.type == MessageAccepted.TYPE
             if len(rows) < FACTS:
                 return
             after = rows[-1].seq
@@ -266,7 +267,10 @@ class ExportQuestions(TraceQuestions):
                 number = trace.turn.number
                 wanted.counts.turns += one.turn_id is None
                 wanted.counts.spans += len(trace.spans)
-                yield await asyncio.to_thread(_spans, trace, wanted.version)
+                for piece in conventions.written(trace, version=wanted.version):
+                    yield piece
+                    await asyncio.sleep(0)  # a turn may be large, and others are served, too
+                yield "\n"
             if one.turn_id is not None or len(ids) < FACTS:
                 return
 
@@ -327,20 +331,13 @@ def _parsed(content: Mapping[str, Any], data: bytes) -> Any:
     return json.loads(text) if _is_json(content) else text
 
 
-def _spans(trace: Trace, version: str) -> str:
-    """A turn's line. It is made in small steps, so that a thread can do it beside the others."""
-    told = conventions.otlp(trace, version=version)
-    made = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).iterencode(told)
-    return "".join(made) + "\n"
-
-
 def _end(wanted: Wanted, fault: tuple[str, str] | None) -> str:
     counts = asdict(wanted.counts)
     if wanted.format == "markdown":
         told = ", ".join(
             f"{count:,} {name.removesuffix('s') if count == 1 else name}"
             for name, count in counts.items()
-            if name != "spans"
+            if name != "spans" and (count or name != "sessions")
         )
         if fault is None:
             return f"---\n\nThe end of this export, which is complete: {told}.\n"

@@ -4,8 +4,9 @@ As in `reader`: the person first, one read transaction each, nothing is written.
 """
 
 from studio.core.disk_questions import DiskQuestions
-from studio.core.projections import environment_times, overviews, pages, views
+from studio.core.projections import environment_times, facts, overviews, pages, views
 from studio.core.projections.environment_times import DAY, EnvironmentTimes
+from studio.core.projections.facts import EventRow
 from studio.core.projections.overviews import Overview
 from studio.core.projections.views import SHARED_MOST, SeenViews, ViewRow
 from studio.core.rules.access import Person
@@ -24,6 +25,15 @@ class TraceQuestions(DiskQuestions):
             lambda conn: overviews.of_session(conn, person, session_id, before=place, now=now),
             session_id,
         )
+
+    async def turn_facts(
+        self, person: Person, session_id: str, turn_id: str, *, limit: int = 200
+    ) -> list[EventRow]:
+        """The facts of a turn that are of none of its effects, oldest first."""
+        return await self._read(
+            lambda conn: facts.of_turn(conn, person, session_id, turn_id, limit),
+            session_id, turn_id,
+        )  # fmt: skip
 
     async def environment_times(
         self, person: Person, environment: str, *, since: int | None = None,

@@ -165,10 +165,7 @@ def ticks(stretches: Sequence[Stretch], opened: int) -> tuple[Tick, ...]:
     Times are counted from `opened` (ms, UTC).
     """
     last = stretches[-1]
-    gaps = [
-        Tick(at=round((one.x + one.w / 2) / 10, 1), lasted=one.end - one.start, is_folded=True)
-        for one in stretches if one.is_folded
-    ]  # fmt: skip
+    gaps = [_gap(one) for one in stretches if one.is_folded]
     found = [Tick(at=0.0, lasted=stretches[0].start - opened, anchor="start"), *gaps]
     if all(abs(gap.at - 50.0) > 2 * NEAR for gap in gaps):
         found.append(Tick(at=50.0, lasted=moment(stretches, WIDE / 2) - opened))
@@ -179,6 +176,15 @@ def ticks(stretches: Sequence[Stretch], opened: int) -> tuple[Tick, ...]:
         if one.is_folded or all(abs(gap.at - one.at) > NEAR for gap in near)
     ]  # fmt: skip
     return tuple(sorted(kept, key=lambda one: one.at))
+
+
+def _gap(of: Stretch) -> Tick:
+    """The word of what is folded: below its middle, or at the end of the axis where it lies."""
+    at = round((of.x + of.w / 2) / 10, 1)
+    anchor, at = ("start", 0.0) if at < NEAR / 2 else ("middle", at)
+    if at > 100 - NEAR / 2:
+        anchor, at = "end", 100.0
+    return Tick(at=at, lasted=of.end - of.start, is_folded=True, anchor=anchor)
 
 
 def parts(trace: Trace, rest: str = "overhead") -> tuple[Part, ...]:

@@ -24,6 +24,7 @@ async def test_a_session_comes_as_its_facts(studio: Studio):
 
     assert [one["id"] for one in told if one["line"] == "fact"] == [one["id"] for one in facts]
     assert told[-1]["facts"] == len(facts)
+    assert (told[-1]["sessions"], told[-1]["turns"]) == (1, 1)
 
 
 async def test_lists_are_taken_away_with_their_filters(studio: Studio):

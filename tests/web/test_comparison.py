@@ -1,5 +1,9 @@
 """Two turns side by side on a page."""
 
+import pytest
+
+from studio.core.rules import comparing
+from studio.web.pages import comparison
 from tests.web.conftest import Studio, Visitor
 
 
@@ -38,3 +42,41 @@ async def test_a_strangers_turn_is_nowhere(
     await charlie.open(f"/sessions/{other}/turns/1/comparison?with={mine}/1", status=404)
     await alice.open(f"/sessions/{other}/turns/1/comparison?with={mine}/1")
     await alice.open(f"/sessions/{other}/turns/1/comparison?with=zebra/9", status=404)
+
+
+async def test_the_first_difference_of_long_turns_is_on_the_page(
+    studio: Studio, alice: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "ROWS", 4)
+    monkeypatch.setattr(comparison, "BEFORE", 1)
+    sessions = [await told(studio, title) for title in ("First", "Second")]
+    for at, session_id in enumerate(sessions):
+        for step in range(8):
+            (call,) = await studio.story.reply(session_id, "", {"tool": f"dig{step}"})
+            await studio.story.run(session_id, call, "a" if step < 7 else f"b{at}")
+    (last,) = await studio.story.reply(sessions[1], "", {"tool": "publish_it"})
+    await studio.story.hold(sessions[1], last)
+    url = f"/sessions/{sessions[1]}/turns/1/comparison?with={sessions[0]}/1"
+
+    page = await alice.open(url)
+    begin = await alice.open(f"{url}&from=0")
+
+    assert page.one(id="first")
+    assert "1 to 4 of" in begin.one("main").text
+    (link,) = begin.role("link", "To the first difference")
+    assert (await alice.open(link.attrs["href"].partition("#")[0])).one(id="first")
+    assert begin.role("link", "Later steps")
+
+
+async def test_what_was_not_looked_at_is_not_said_to_be_the_same(
+    studio: Studio, alice: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, "MOST", 1)
+    first, second = await told(studio, "First"), await told(studio, "Second")
+    for session_id in (first, second):
+        await studio.story.reply(session_id, "", {"tool": "dig"})
+
+    page = await alice.open(f"/sessions/{second}/turns/1/comparison?with={first}/1")
+
+    assert "Both did the same" not in page.one("main").text
+    assert "only those are compared" in page.one("main").text

@@ -20,6 +20,7 @@ async def test_rows_lead_to_their_turns(studio: Studio, alice: Visitor) -> None:
 
     assert page.one("tbody").one("a").attrs["href"] == f"/sessions/{session_id}/turns/1"
     assert page.one("tbody").one("a").text == "Message of Plans"
+    assert "helper v1, turn 1" in page.one("tbody").text
 
 
 async def test_filters_stand_in_the_address(studio: Studio, alice: Visitor) -> None:

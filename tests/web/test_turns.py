@@ -1,7 +1,12 @@
 """The page of a turn: rows, filters, one span looked at, and who may see it."""
 
+from dataclasses import replace
+
+from studio.core.rules import events as e
 from studio.web.narrowed import ROWS
+from tests.web import environments as env
 from tests.web.conftest import Studio, Visitor
+from tests.web.html import Element
 
 LOOK = {"tool": "look"}
 
@@ -25,6 +30,8 @@ async def test_a_turn_shows_its_spans(studio: Studio, alice: Visitor) -> None:
         link.text for link in page.one(id="rows").all("a") if link.attrs.get("data-open") == ""
     ]
     assert names == ["invoke_agent helper", "chat steady", "wait approval"]
+    assert "1 call" in page.one("div", **{"class": "head__facts"}).text
+    assert "tokens in" in page.one("div", **{"class": "head__facts"}).text
     assert page.one("figure").all("rect")
 
 
@@ -138,3 +145,47 @@ async def test_the_session_leads_to_its_turns(studio: Studio, alice: Visitor) ->
     page = await alice.open(f"/sessions/{session_id}")
 
     assert f"/sessions/{session_id}/turns/1" in [a.attrs.get("href") for a in page.all("a")]
+
+
+def behind(side: Element) -> list[tuple[str, str]]:
+    """The facts behind a span looked at, with where each leads."""
+    links = [a for a in side.all("a") if "#event-" in a.attrs.get("href", "")]
+    return [(a.text.partition(" ")[2], a.attrs["href"]) for a in links]
+
+
+async def test_the_turn_itself_has_its_own_facts_behind_it(studio: Studio, alice: Visitor) -> None:
+    session_id, _ = await told(studio)
+    page = await alice.open(f"/sessions/{session_id}/turns/1")
+    (link,) = [a for a in page.one(id="rows").all("a") if a.text == "invoke_agent helper"]
+
+    side = (await alice.open(link.attrs["href"].partition("#")[0])).one(id="span")
+
+    assert behind(side)[0][0] == "message.accepted"
+    assert not any("model" in name or "call" in name for name, _ in behind(side))
+
+
+async def test_what_an_environment_did_has_its_facts_behind_it(
+    studio: Studio, alice: Visitor
+) -> None:
+    desk = await env.make(studio)
+    session_id = await env.busy(studio, desk)
+    turn_id = (await studio.reader.trace(env.ADA, session_id, "1")).turn.id
+    ref = e.TurnRef(session_id=session_id, turn_id=turn_id)
+    await env.record(studio, desk, e.SetupStarted(commands=0, turn_id=turn_id))
+    await env.record(
+        studio, desk, e.SetupFinished(turn_id=turn_id, ok=False, problem="no network"),
+        replace(env.tried("evil.example"), turns=(ref,)),
+    )  # fmt: skip
+    page = await alice.open(f"/sessions/{session_id}/turns/1")
+
+    found = {}
+    for link in page.one(id="rows").all("a"):
+        if link.text in ("setup", "CONNECT evil.example"):
+            looked = await alice.open(link.attrs["href"].partition("#")[0])
+            found[link.text] = behind(looked.one(id="span"))
+
+    assert [name for name, _ in found["setup"]] == ["setup.started", "setup.finished"]
+    ((name, url),) = found["CONNECT evil.example"]
+    assert name == "egress.tried"
+    there = await alice.open(url.partition("#")[0])
+    assert "evil.example" in there.one(id=url.partition("#")[2]).text

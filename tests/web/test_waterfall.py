@@ -114,3 +114,14 @@ def test_a_turn_of_no_length_is_drawn() -> None:
 
     assert [bar.w for bar in bars(empty)] == [waterfall.THIN]
     assert waterfall.parts(empty) == ()
+
+
+def test_what_is_folded_at_an_end_of_the_axis_is_written_within_it() -> None:
+    ends = waterfall.fold(T0, T0 + HOUR, [(T0 + 100, T0 + HOUR)], least=1)
+    begins = waterfall.fold(T0, T0 + HOUR, [(T0, T0 + HOUR - 100)], least=1)
+
+    (last,) = [tick for tick in waterfall.ticks(ends, T0) if tick.is_folded]
+    (first,) = [tick for tick in waterfall.ticks(begins, T0) if tick.is_folded]
+
+    assert (last.at, last.anchor) == (100.0, "end")
+    assert (first.at, first.anchor) == (0.0, "start")

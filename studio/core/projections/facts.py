@@ -84,6 +84,16 @@ def of_effect(
     return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
 
 
+def of_turn(
+    conn: sa.Connection, person: Person, session_id: str, turn_id: str, limit: int
+) -> list[EventRow]:
+    """The facts of a turn that are of none of its effects, oldest first: two statements."""
+    sessions.head(conn, person, session_id)
+    here = sa.func.coalesce(c.session_id, "") == session_id  # found by the turns' own index
+    query = _select().where(c.turn_id == turn_id, here, c.effect_id.is_(None)).order_by(c.seq)
+    return [_row(row) for row in sessions.rows(conn, query.limit(_size(limit)))]
+
+
 def of_journal(conn: sa.Connection, journal_id: str, *, after: int, limit: int) -> list[EventRow]:
     """Facts of a journal behind a seq, for whoever may see it."""
     query = _of(journal_id).where(c.seq > after).order_by(c.seq)

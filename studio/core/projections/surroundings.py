@@ -55,7 +55,7 @@ def _setups(conn: sa.Connection, turn: Told) -> list[Setup]:
             runs = _runs(event.runs, at)
             found.append(
                 Setup(seq=begun.seq, started=begun.started, finished=at, ok=event.ok,
-                      problem=event.problem, runs=runs)
+                      problem=event.problem, runs=runs, last=seq)
             )  # fmt: skip
     return found
 
@@ -78,7 +78,7 @@ def _keeps(conn: sa.Connection, turn: Told, setups: Sequence[Setup]) -> list[Kee
         for one in setups if one.finished is not None
     ]  # fmt: skip
     query = (
-        sa.select(v.version, v.time, v.reason, v.added, v.files, c.payload)
+        sa.select(v.version, v.time, v.reason, v.added, v.files, v.seq, c.payload)
         .join(tables.events, sa.and_(c.session_id == v.environment_id, c.seq == v.seq))
         .where(v.environment_id == turn.environment_id, sa.or_(*mine))
         .order_by(v.version)
@@ -86,7 +86,7 @@ def _keeps(conn: sa.Connection, turn: Told, setups: Sequence[Setup]) -> list[Kee
     return [
         Keep(
             version=row.version, ended=row.time, took=_took(row.payload), reason=row.reason,
-            added=row.added, files=row.files,
+            added=row.added, files=row.files, seq=row.seq,
         )
         for row in conn.execute(query)
     ]  # fmt: skip

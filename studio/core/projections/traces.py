@@ -111,7 +111,7 @@ def compared(
     return comparing.compare(one, two, found)
 
 
-_TOLD = (t.id, t.number, t.status, t.opened, t.ended, t.code, t.message)
+_TOLD = (t.id, t.number, t.status, t.opened, t.ended, t.code, t.message, t.calls)
 
 
 def _told(conn: sa.Connection, person: Person, session_id: str, turn: str) -> Told:

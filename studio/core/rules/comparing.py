@@ -29,7 +29,10 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two turns aligned. `first` is the place of the first difference, None when there is none."""
+    """Two turns aligned. `first` is the place of the first difference, None when there is none.
+
+    `is_cut`: one of them goes on behind the first `MOST` spans, which alone were looked at.
+    """
 
     left: Trace
     right: Trace
@@ -91,6 +94,7 @@ def totals(traces: Sequence[Trace]) -> list[tuple[str, list[float | None]]]:
         ("tools", [trace.shares.tool for trace in traces]),
         ("environment", [trace.shares.environment for trace in traces]),
         ("people", [trace.shares.person for trace in traces]),
+        ("timers and retries", [trace.shares.timer for trace in traces]),
         ("overhead", [trace.shares.overhead for trace in traces]),
         ("tokens in", [_tokens([s.input_tokens for s in trace.spans]) for trace in traces]),
         ("tokens out", [_tokens([s.output_tokens for s in trace.spans]) for trace in traces]),

@@ -1,6 +1,7 @@
 """What a span says of itself by OpenTelemetry's GenAI conventions; docs/traces.md has them all."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +31,7 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
         said |= {
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": turn.agent,
             "gen_ai.agent.version": str(turn.agent_version), "studio.turn.number": turn.number,
+            "gen_ai.provider.name": _provider(of),
         }  # fmt: skip
         if turn.caller is not None:
             said |= {
@@ -44,7 +46,7 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
             "gen_ai.usage.cache_read.input_tokens": span.cached_tokens,
             "gen_ai.usage.reasoning.output_tokens": span.reasoning_tokens,
             "studio.attempt": span.attempt, "studio.cost.usd": span.cost,
-            "studio.first_token_ms": span.first_token,
+            "gen_ai.response.time_to_first_chunk": _seconds(span.first_token),
         }  # fmt: skip
     elif span.kind == "tool":
         said |= {
@@ -62,7 +64,16 @@ def attributes(span: Span, of: Trace) -> dict[str, Any]:
     return {name: value for name, value in (said | dict(span.more)).items() if value is not None}
 
 
-SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
+def _provider(of: Trace) -> str | None:
+    """The first that was asked."""
+    return next((span.server for span in of.spans if span.kind == "model"), None)
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+SCHEMA = "https://opentelemetry.io/schemas/1.41.0"
 SERVICE = "operator-studio"
 CLIENT, INTERNAL = 3, 1
 HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200  # flags of a span: its parent is another program's
@@ -71,12 +82,26 @@ OK, ERROR = 1, 2
 _ENDED_WELL = frozenset({"succeeded", "denied", "cancelled", "expired"})  # as somebody wanted
 
 
-def otlp(of: Trace, *, version: str) -> dict[str, Any]:
+WINDOW = 200  # spans of a piece
+
+
+def written(of: Trace, *, version: str) -> Iterator[str]:
     """The trace as OTLP's JSON (opentelemetry-proto 1.x): ids in hex, times in ns as text.
 
-    A span that is still open ends now and says so in `studio.open`.
+    A span that is still open ends now and says so in `studio.open`. It comes a piece at a time, so
+    that others are served in between.
     """
-    return message([told(span, of) for span in of.spans], version=version)
+    frame = _dumped(message([], version=version))
+    head, opened, tail = frame.rpartition('"spans":[')
+    yield head + opened
+    for start in range(0, len(of.spans), WINDOW):
+        some = of.spans[start : start + WINDOW]
+        yield ("," if start else "") + ",".join(_dumped(told(span, of)) for span in some)
+    yield tail
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def message(

@@ -82,13 +82,16 @@ class Told:
     ended: int | None
     code: str = ""
     message: str = ""
+    calls: int = 0
     caller: Caller | None = None
     environment_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A setup that the turn stood on. `finished` is None while it runs; `seq` of its first fact.
+    """A setup that the turn stood on. `finished` is None while it runs.
+
+    `seq` is that of its first fact, `last` of the one that ended it.
 
     `runs` are (command, when it began, ms it took, exit, why it was ended early).
     """
@@ -99,11 +102,15 @@ class Setup:
     ok: bool = True
     problem: str = ""
     runs: Sequence[tuple[str, int, int, int, str]] = ()
+    last: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Keep:
-    """A version of the disk that was kept for the turn: `ended` ms UTC, after `took` ms."""
+    """A version of the disk that was kept for the turn: `ended` ms UTC, after `took` ms.
+
+    `seq` is that of the fact that says so, here and in a try.
+    """
 
     version: int
     ended: int
@@ -111,6 +118,7 @@ class Keep:
     reason: str
     added: int = 0
     files: int = 0
+    seq: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,8 +165,8 @@ class Span:
     wait. `attempt` counts sends of a call and attempts of a step. `first_token` is ms from the
     start. `is_critical`: the turn would have ended sooner without. `is_cut`: it reached beyond its
     parent and is drawn within. `loose` says why a span from outside stands under the root: orphan
-    (its parent never came) or ring (it and its parents stand in one). `more` are further attributes
-    by their names.
+    (its parent never came) or ring (it and its parents stand in one). `facts` are the seqs of what
+    its environment recorded of it. `more` are further attributes by their names.
     """
 
     id: str
@@ -195,6 +203,7 @@ class Span:
     disk_version: int | None = None
     is_cut: bool = False
     loose: str = ""
+    facts: tuple[int, ...] = ()
     more: Mapping[str, str | int | float | bool] = field(default_factory=lambda: NOTHING)
 
     def lasted(self, now: int) -> int:

@@ -16,6 +16,7 @@ from studio.core.rules.environments import spans as environments
 from studio.core.rules.spans import Around, Kind, Mark, Names, Span, Stand, State, Told, Trace, Work
 
 BORED = 50  # ms: a wait for a worker that is shorter is nobody's business
+STOPPED = "model.stopped"  # the turn ended, and its attempt with it: nothing went wrong
 
 
 NOTHING = Around()
@@ -111,7 +112,7 @@ def _attempts(
         if begun is None or mark.type not in _ENDS:
             continue
         counted[work.step] = counted.get(work.step, 0) + 1
-        state = _ENDS[mark.type]
+        state = "cancelled" if work.code == STOPPED else _ENDS[mark.type]
         attempt = counted[work.step]
         found.append(_attempt(work, names, begun.time, mark, state=state, attempt=attempt))
         failed = mark if mark.type == "model.failed" else None

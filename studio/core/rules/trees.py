@@ -34,9 +34,10 @@ def grown(root: Span, spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def place(span: Span) -> tuple[int, bool, int, str]:
-    """What siblings are ordered by."""
-    return (span.start, span.end is None, span.end or 0, span.id)
+def place(span: Span) -> tuple[int, int, bool, str, bool, int, str]:
+    """What siblings are ordered by: of what began at once, a reply, then its calls as proposed."""
+    called = (span.step or 0, span.kind != "model", span.effect_id or "")
+    return (span.start, *called, span.end is None, span.end or 0, span.id)
 
 
 def hang(span: Span, parent: Span) -> None:

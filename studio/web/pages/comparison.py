@@ -1,6 +1,7 @@
 """Two turns side by side: aligned steps, the first difference, what changed in the arguments."""
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +15,8 @@ from studio.web.render import Frame, frame, page
 from studio.web.visit import asked, person, reader
 
 OFFERED = 20  # turns of the same agent to compare with
-ROWS = 400
+ROWS = 400  # of a page
+BEFORE = 10  # rows that stand before the first difference when the page begins there
 DIFFED = 20  # calls whose arguments are read and told apart
 UNITS = {"cost": "usd", "tokens in": "tokens", "tokens out": "tokens"}
 
@@ -44,7 +46,11 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class CompareView:
-    """A turn, and the one it is compared with; without that one, those that are offered."""
+    """A turn, and the one it is compared with; without that one, those that are offered.
+
+    `start` is the place of the first row, `url` leads to the rows from another, and `to_first` to
+    the first difference; `most` spans of each were looked at.
+    """
 
     frame: Frame
     session: SessionView
@@ -53,6 +59,11 @@ class CompareView:
     found: Comparison | None = None
     figures: tuple[Figure, ...] = ()
     rows: tuple[Row, ...] = ()
+    start: int = 0
+    url: str = ""
+    to_first: str = ""
+    size: int = 0
+    most: int = 0
 
 
 async def show(request: Request) -> Response:
@@ -66,6 +77,9 @@ async def show(request: Request) -> Response:
         found = await reader(request).compared(
             asking, (other_session, other_turn), (session_id, trace.turn.id)
         )
+    start = _start(found, asked(request, "from")) if found else 0
+    query = urlencode({"with": f"{other_session}/{other_turn}"}, safe="/")
+    url = f"/sessions/{session_id}/turns/{trace.turn.number}/comparison?{query}&from="
     view = CompareView(
         frame=await frame(request, f"Compare turn {trace.turn.number}", nav="sessions"),
         session=await reader(request).session(asking, session_id),
@@ -73,7 +87,12 @@ async def show(request: Request) -> Response:
         offered=offered,
         found=found,
         figures=_figures(found) if found else (),
-        rows=await _rows(request, found) if found else (),
+        rows=await _rows(request, found, start) if found else (),
+        start=start,
+        url=url,
+        to_first=_to_first(found, start, url) if found else "",
+        size=ROWS,
+        most=comparing.MOST,
     )
     return page(request, "turns/compare.html", view)
 
@@ -96,9 +115,24 @@ def _figures(found: Comparison) -> tuple[Figure, ...]:
     )
 
 
-async def _rows(request: Request, found: Comparison) -> tuple[Row, ...]:
+def _start(found: Comparison, asked_for: str) -> int:
+    """The row that the URL asks for; else the first, or some before the first difference."""
+    if asked_for.isascii() and asked_for.isdigit() and len(asked_for) < 7:
+        return min(int(asked_for), max(len(found.pairs) - 1, 0))
+    return 0 if found.first is None or found.first < ROWS else found.first - BEFORE
+
+
+def _to_first(found: Comparison, start: int, url: str) -> str:
+    """Where the first difference is, on these rows or on others; "" without one."""
+    if found.first is None:
+        return ""
+    is_here = start <= found.first < start + ROWS
+    return "#first" if is_here else f"{url}{max(found.first - BEFORE, 0)}#first"
+
+
+async def _rows(request: Request, found: Comparison, start: int) -> tuple[Row, ...]:
     rows, read = list[Row](), 0
-    for number, pair in enumerate(found.pairs[:ROWS], 1):
+    for number, pair in enumerate(found.pairs[start : start + ROWS], start + 1):
         fields: tuple[FieldChange, ...] = ()
         if pair.change == "arguments" and read < DIFFED:
             read += 1

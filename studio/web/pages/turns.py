@@ -1,13 +1,14 @@
 """A turn's trace: where its time, money and waiting went."""
 
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from studio.core.reader import CallRow, EventRow, SessionView, TurnDisk
 from studio.core.rules import conventions
-from studio.core.rules.spans import Span, Trace
+from studio.core.rules.spans import Span, Told, Trace
 from studio.web import minimap, payloads, rows, waterfall
 from studio.web.narrowed import Narrowed, narrowed
 from studio.web.render import Frame, block, frame, page
@@ -97,18 +98,41 @@ async def _looked(
         offset=span.start - trace.turn.opened, moments=_moments(span, ()),
         links=_links(span, None, disk),
     )  # fmt: skip
+    found = replace(found, **await _behind(request, span, trace.turn))
     if span.effect_id is None:
         return found
-    asking, session_id = person(request), trace.turn.session_id
-    call = await reader(request).call(asking, span.effect_id)
-    facts = await reader(request).call_facts(asking, session_id, span.effect_id)
+    call = await reader(request).call(person(request), span.effect_id)
     is_own = span.kind in ("model", "tool")
     return replace(
-        found, call=call, facts=tuple(facts), links=_links(span, call, disk),
-        moments=_moments(span, facts),
+        found, call=call, links=_links(span, call, disk), moments=_moments(span, found.facts),
         payloads=await payloads.of_call(request, call, chosen.find) if is_own else (),
-        events_url=f"/sessions/{session_id}?panel=events&events_before=",
     )  # fmt: skip
+
+
+class Behind(TypedDict):
+    """The facts behind a span, and the address that leads to one of them."""
+
+    facts: tuple[EventRow, ...]
+    events_url: str
+
+
+async def _behind(request: Request, span: Span, turn: Told) -> Behind:
+    """Those of its call, those that its environment recorded of it, or the turn's own."""
+    asking, reads = person(request), reader(request)
+    if span.kind == "environment":
+        place = str(span.environment_id)
+        some = [
+            await reads.environment_events_before(asking, place, before=seq + 1, limit=1)
+            for seq in span.facts
+        ]
+        found = tuple(fact for one in some for fact in one)
+        return Behind(facts=found, events_url=f"/environments/{place}?tab=events&before=")
+    elif span.effect_id is not None:
+        of = await reads.call_facts(asking, turn.session_id, span.effect_id)
+    else:
+        of = await reads.turn_facts(asking, turn.session_id, turn.id)
+    url = f"/sessions/{turn.session_id}?panel=events&events_before="
+    return Behind(facts=tuple(of), events_url=url)
 
 
 def _links(span: Span, call: CallRow | None, disk: TurnDisk | None) -> tuple[Link, ...]:

@@ -62,7 +62,7 @@ async def test_a_session_is_there_fact_by_fact_and_counted(
     assert [one["line"] for one in told[:2]] == ["export", "session"]
     assert [(one["seq"], one["type"]) for one in told[2:-1]] == of_journal
     assert told[-1] == {
-        "line": "end", "complete": True, "sessions": 1, "turns": 0, "facts": len(of_journal),
+        "line": "end", "complete": True, "sessions": 1, "turns": 2, "facts": len(of_journal),
         "spans": 0,
     }  # fmt: skip
 
@@ -115,7 +115,7 @@ async def test_a_transcript_says_what_was_said_and_decided(story: Story, reader:
                   "50,011 bytes in all", "`model.away`"):  # fmt: skip
         assert words in text
     assert text.endswith(
-        f"The end of this export, which is complete: 1 session, 0 turns, {facts_there} facts.\n"
+        f"The end of this export, which is complete: 1 session, 2 turns, {facts_there} facts.\n"
     )
 
 

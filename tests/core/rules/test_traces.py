@@ -1,5 +1,6 @@
 """A turn as spans: each attempt, send and wait once, ids that stay, each moment counted once."""
 
+import json
 from typing import Any
 
 import pytest
@@ -219,7 +220,8 @@ def test_shares_add_up_to_the_whole(pieces: list[Span]) -> None:
 def test_the_export_holds_names_by_the_conventions_and_no_content() -> None:
     trace = read(stands=[stand(reason="a secret reason")])
 
-    spans_ = conventions.otlp(trace, version="1")["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    written = json.loads("".join(conventions.written(trace, version="1")))
+    spans_ = written["resourceSpans"][0]["scopeSpans"][0]["spans"]
 
     said = [
         {a["key"]: next(iter(a["value"].values())) for a in one["attributes"]} for one in spans_
@@ -233,3 +235,38 @@ def test_the_export_holds_names_by_the_conventions_and_no_content() -> None:
     assert [one.get("parentSpanId") for one in spans_] == [None, *[trace.root.id] * 3]
     assert spans_[1]["startTimeUnixNano"] == str((T0 + 20) * 1_000_000)
     assert "a secret reason" not in str(spans_)
+
+
+def test_an_attempt_that_was_stopped_with_its_turn_did_not_go_wrong() -> None:
+    facts = marks(("model.requested", 0, MODEL), ("model.failed", 900, MODEL))
+    works = [work(MODEL, "model", "claude", state="failed", code="model.stopped")]
+
+    trace = read(told(900, "cancelled"), facts, works)
+
+    assert [span.state for span in trace.spans] == ["cancelled", "cancelled"]
+    assert "error.type" not in conventions.attributes(trace.spans[1], trace)
+
+
+def test_calls_that_began_at_once_stand_as_they_were_proposed() -> None:
+    calls = [f"eff_1s001c{place:03d}" for place in range(1, 30)]
+    facts = marks(
+        ("model.requested", 0, MODEL), ("model.replied", 5, MODEL),
+        *(("call.started", 5, call) for call in calls),
+        *(("call.succeeded", 90 - at, call) for at, call in enumerate(calls)),
+    )  # fmt: skip
+    works = [WORKS[0], *(work(call, tool=call[-3:]) for call in calls)]
+
+    found = spans(read(facts=facts, works=works), "tool")
+
+    assert [span.effect_id for span in found] == calls
+
+
+def test_a_wait_for_children_is_a_span_and_no_work() -> None:
+    trace = read(
+        stands=[stand(kind="children", choice=None, closed=None)], of=told(None, "waiting")
+    )
+
+    (span,) = spans(trace, "wait")
+    assert (span.name, span.state, span.end) == ("wait children", "waiting", None)
+    assert trace.shares.waiting > 0
+    assert trace.shares.person == 0

@@ -1,5 +1,7 @@
 """A caller's trace: a message that names it opens a turn in it, and what that sends says so."""
 
+from json import loads
+
 from studio.core.rules import conventions
 from studio.core.rules.events import Caller, MessageAccepted
 from studio.core.store import codec
@@ -25,7 +27,8 @@ async def test_the_turn_is_a_part_of_its_callers_trace_on_page_in_json_and_expor
 
     told = await desk.core.parts.reader.trace(ALICE, session_id, "1")
     assert (told.id, told.root.parent, told.turn.caller) == (TRACE, "", CALLER)
-    json = conventions.otlp(told, version="1")["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    written = loads("".join(conventions.written(told, version="1")))
+    json = written["resourceSpans"][0]["scopeSpans"][0]["spans"]
     exported = {span.span_id.hex(): span for span in desk.collector.spans}
     root, *others = [exported[span["spanId"]] for span in json]
     assert root.parent_span_id.hex() == json[0]["parentSpanId"] == SPAN

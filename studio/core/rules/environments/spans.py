@@ -32,7 +32,7 @@ def _setup(turn: Told, setup: Setup, names: Names) -> list[Span]:
     whole = Span(
         id=names.span(f"setup {setup.seq}"), parent=names.root, name="setup", kind="environment",
         what="setup", state=state, start=setup.started, end=end, words=setup.problem,
-        environment_id=turn.environment_id,
+        environment_id=turn.environment_id, facts=_seqs(setup.seq, setup.last),
     )  # fmt: skip
     return [whole, *(_command(turn, setup, n, names) for n in range(1, len(setup.runs) + 1))]
 
@@ -44,7 +44,7 @@ def _command(turn: Told, setup: Setup, number: int, names: Names) -> Span:
         name="setup command", kind="environment", what="command", start=began, end=began + took,
         state="failed" if exit_ or words else "succeeded", words=words or line, attempt=number,
         environment_id=turn.environment_id, code=f"exit {exit_}" if exit_ else "",
-        more={"process.exit.code": exit_},
+        facts=_seqs(setup.last), more={"process.exit.code": exit_},
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def _keep(turn: Told, keep: Keep, setups: Sequence[Span], names: Names) -> Span:
         id=names.span(f"keep {turn.environment_id} {keep.version}"), parent=parent,
         name="keep disk", kind="environment", what="keep", state="succeeded",
         start=keep.ended - keep.took, end=keep.ended, environment_id=turn.environment_id,
-        disk_version=keep.version,
+        disk_version=keep.version, facts=_seqs(keep.seq),
         more={"studio.disk.added": keep.added, "studio.disk.files": keep.files},
     )  # fmt: skip
 
@@ -81,7 +81,12 @@ def _try(
         kind="environment", what="connect", state=_TRIED.get(tried.outcome, "failed"),
         start=tried.began, end=tried.began + tried.took, words=tried.reason,
         step=of.step if of is not None else None, environment_id=turn.environment_id, more=more,
+        facts=(tried.seq,),
     )  # fmt: skip
+
+
+def _seqs(*seqs: int | None) -> tuple[int, ...]:
+    return tuple(seq for seq in seqs if seq is not None)
 
 
 def _during(spans: Sequence[Span], moment: int) -> Span | None:
