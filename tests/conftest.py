@@ -49,7 +49,7 @@ def postgres_url(postgres_cluster: postgres.Cluster) -> Iterator[str]:
 @pytest.fixture(
     params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)],
 )
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store, once as a SQLite file and once as a PostgreSQL database."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'studio.db'}"
