@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -12,7 +13,20 @@ from e2e.wire import Wire
 
 PATIENCE = 20_000  # ms: what takes longer is broken, also on a busy machine
 
+# Begun first, for the same reason as tests/conftest.py has it.
+LONGEST = (
+    "test_accessibility.py", "test_live.py", "test_environments.py", "test_keyboard.py",
+    "test_disks.py", "test_without_javascript.py", "test_plugins.py", "test_hostile.py",
+)  # fmt: skip
+
 expect.set_options(timeout=PATIENCE)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; the others stay as they are, and so does the order in each."""
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
 @pytest.fixture(scope="session")
