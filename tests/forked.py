@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -28,7 +29,11 @@ def run(
         place = Path(folder)
         (place / "0").write_text(given, "utf-8")
         process = CONTEXT.Process(target=_begin, args=(program, words, dict(environ), folder))
-        process.start()
+        main, sys.modules["__main__"] = sys.modules["__main__"], types.ModuleType("__main__")
+        try:  # a child would run anew whatever program this process is
+            process.start()
+        finally:
+            sys.modules["__main__"] = main
         process.join(timeout)
         if process.exitcode is None:
             process.kill()
