@@ -1,6 +1,8 @@
 """A studio of one's own, a browser for all, and pages that fail their test when they complain."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -11,7 +13,20 @@ from e2e.wire import Wire
 
 PATIENCE = 20_000  # ms: what takes longer is broken, also on a busy machine
 
+# Begun first, for the same reason as tests/conftest.py has it.
+LONGEST = (
+    "test_accessibility.py", "test_live.py", "test_environments.py", "test_keyboard.py",
+    "test_disks.py", "test_without_javascript.py", "test_plugins.py", "test_hostile.py",
+)  # fmt: skip
+
 expect.set_options(timeout=PATIENCE)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; the others stay as they are, and so does the order in each."""
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +60,55 @@ def wire() -> Wire:
 
 Open = Callable[..., BrowserContext]
 SignIn = Callable[..., Page]
+Look = Callable[[Studio], Page]
 
 
 @pytest.fixture
 def context(browser: Browser, wire: Wire) -> Iterator[Open]:
     """Open a browser with nothing in it. What its pages complain of fails the test."""
+    with _opening(browser, wire) as go:
+        yield go
+    assert wire.faults() == []
+
+
+@pytest.fixture
+def sign_in(context: Open) -> SignIn:
+    """A page signed in as somebody; who signed in to this studio before comes with their cookie."""
+    return _signing_in(context)
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser) -> Iterator[tuple[Wire, Look]]:
+    """One window a studio, open through the tests of a file."""
+    wire, found = Wire(), dict[str, Page]()
+    with _opening(browser, wire) as go:
+        sign_in = _signing_in(go)
+
+        def look(studio: Studio) -> Page:
+            return found.get(studio.url) or found.setdefault(studio.url, sign_in(studio))
+
+        yield wire, look
+
+
+@pytest.fixture
+def window(windows: tuple[Wire, Look]) -> Iterator[Look]:
+    """A window signed in as ann for tests that only look; opening one costs more than a look."""
+    wire, look = windows
+
+    def go(studio: Studio) -> Page:
+        page = look(studio)
+        page.goto("about:blank")
+        page.emulate_media(color_scheme="null", reduced_motion="null")
+        return page
+
+    yield go
+    faults, wire.complaints = wire.faults(), []
+    assert faults == []
+
+
+@contextmanager
+def _opening(browser: Browser, wire: Wire) -> Iterator[Open]:
+    """What opens browsers that this wire hears; they are closed behind the block."""
     opened: list[BrowserContext] = []
 
     def go(studio: Studio, **options: object) -> BrowserContext:
@@ -64,13 +123,9 @@ def context(browser: Browser, wire: Wire) -> Iterator[Open]:
     yield go
     for made in opened:
         made.close()
-    assert wire.faults() == []
 
 
-@pytest.fixture
-def sign_in(context: Open) -> SignIn:
-    """A page signed in as somebody; who signed in to this studio before comes with their cookie."""
-
+def _signing_in(context: Open) -> SignIn:
     def go(studio: Studio, person: str = "ann", role: str = "admin", **options: object) -> Page:
         who = (person, role)
         made = context(studio, storage_state=studio.kept.get(who), **options)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from api_client import Client
+from tests import forked
 
 T = TypeVar("T")
 
@@ -117,9 +118,10 @@ class Studio:
 
     def link(self, person: str = "ann", role: str = "admin") -> str:
         """A sign-in link, made by the command as whoever runs the studio would."""
-        command = [sys.executable, *STUDIO, "login", "--person", person, "--role", role, "--json"]
+        words = ("login", "--person", person, "--role", role, "--json")
         environ = {**os.environ, "STUDIO_DATA": str(self.data), "STUDIO_URL": self.url}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+        done = forked.run(forked.studio, *words, environ=environ)
+        done.check_returncode()
         return str(json.loads(done.stdout)["url"])
 
     @property

@@ -27,7 +27,7 @@ from e2e.acts import (
     waits,
 )
 from e2e.browser import axe_source
-from e2e.conftest import Open, SignIn
+from e2e.conftest import Look, Open, SignIn
 from e2e.studio import Studio, until
 
 # Colours and widths are looked at in every look; what is the same in two of them, in the other two.
@@ -193,8 +193,8 @@ def empty() -> Iterator[Studio]:
      "/nothing", "/sign-in", "/environments", "/environments/new", "/environments/manifests",
      "/traces/outside"],
 )  # fmt: skip
-def test_an_empty_page(empty: Studio, sign_in: SignIn, path: str) -> None:
-    page = sign_in(empty)
+def test_an_empty_page(empty: Studio, window: Look, path: str) -> None:
+    page = window(empty)
     page.goto(empty.url + path)
 
     is_accessible(page)
@@ -239,8 +239,8 @@ def test_the_sign_in_pages(empty: Studio, context: Open) -> None:
      "/plugins/release-kit",
      "/plugins/release-kit/calls?state=held", "/plugins/release-kit/skills/release-notes"],
 )  # fmt: skip
-def test_a_full_page(full: Full, sign_in: SignIn, path: str) -> None:
-    page = sign_in(full.studio)
+def test_a_full_page(full: Full, window: Look, path: str) -> None:
+    page = window(full.studio)
     page.goto(full.studio.url + path)
 
     is_accessible(page)
@@ -252,8 +252,8 @@ def test_a_full_page(full: Full, sign_in: SignIn, path: str) -> None:
      "compacted",
      "calls", "ruled", "failed", "written", "rated", "long", "hidden"],
 )  # fmt: skip
-def test_a_session(full: Full, sign_in: SignIn, name: str) -> None:
-    page = sign_in(full.studio)
+def test_a_session(full: Full, window: Look, name: str) -> None:
+    page = window(full.studio)
     visit(page, full.studio, full.sessions[name])
     for one in page.locator("#timeline details.call").all():
         one.locator("summary").click()
@@ -274,8 +274,8 @@ def test_a_side_of_a_session(full: Full, sign_in: SignIn, side: str) -> None:
 @pytest.mark.parametrize(
     "name", ["held", "question", "uncertain", "denied", "approved", "expired", "long", "hidden"]
 )
-def test_a_card(full: Full, sign_in: SignIn, name: str) -> None:
-    page = sign_in(full.studio)
+def test_a_card(full: Full, window: Look, name: str) -> None:
+    page = window(full.studio)
     wait = full.waits[name]["id"]
     page.goto(f"{full.studio.url}/approvals/{wait}")
     for more in page.locator("details.card__more summary").all():

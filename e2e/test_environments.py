@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from e2e.acts import AGENT, begin, ends, fits, look, same_as_reloaded
-from e2e.conftest import Open, SignIn
+from e2e.conftest import Look, Open, SignIn
 from e2e.studio import Studio, until
 from e2e.test_accessibility import is_accessible, press
 
@@ -306,8 +306,8 @@ LOOKED = [
 
 
 @pytest.mark.parametrize("name, tab", LOOKED)
-def test_each_tab_is_accessible(studio: Studio, sign_in: SignIn, name: str, tab: str) -> None:
-    page = sign_in(studio)
+def test_each_tab_is_accessible(studio: Studio, window: Look, name: str, tab: str) -> None:
+    page = window(studio)
     open_one(page, studio, name, f"?tab={tab}")
     for one in page.locator("main details summary").all():
         one.click()
@@ -324,8 +324,8 @@ def test_each_tab_is_accessible(studio: Studio, sign_in: SignIn, name: str, tab:
      "/environments/manifests/python/edit?allow=evil.example.org:443",
      "/sessions?environment=env_none"],
 )  # fmt: skip
-def test_each_page_is_accessible(studio: Studio, sign_in: SignIn, path: str) -> None:
-    page = sign_in(studio)
+def test_each_page_is_accessible(studio: Studio, window: Look, path: str) -> None:
+    page = window(studio)
     page.goto(studio.url + path)
 
     is_accessible(page)

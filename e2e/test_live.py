@@ -511,14 +511,16 @@ def test_scrolling_up_holds_the_place_and_counts_what_is_new(
         ends(studio, session_id)
     visit(page, studio, session_id)
     page.mouse.move(500, 300)
+    end = page.evaluate("() => window.scrollY")
     page.mouse.wheel(0, -1000)
-    page.wait_for_timeout(500)
-    top = page.evaluate("() => window.scrollY")
+    top = max(0, end - 1000)
+    page.wait_for_function("(top) => Math.abs(window.scrollY - top) < 2", arg=top)
 
     studio.api.sessions.send(session_id, "Compare 4.1.0 and 4.2.0.")
 
     expect(page.locator("[data-jump]")).to_contain_text(re.compile(r"\d+ new"))
     ends(studio, session_id)
+    expect(page.get_by_role("button", name="Stop this turn")).to_be_hidden()
     assert abs(page.evaluate("() => window.scrollY") - top) < 5
     page.locator("[data-jump]").click()
     expect(page.locator("[data-jump]")).to_be_hidden()

@@ -18,9 +18,26 @@ from tests import postgres
 settings.register_profile("studio", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("studio")
 
+# The files that take longest, begun first: what is begun last has one worker wait for the other.
+LONGEST = (
+    "core/test_crash.py", "api/test_schemathesis.py", "core/test_environment_crash.py",
+    "core/sandboxes/test_contract.py", "core/sandboxes/test_confinement.py",
+    "core/test_environments.py", "core/test_journal_agrees.py", "core/test_rebuild.py",
+    "core/test_traces_agree.py", "core/test_files.py", "core/disks/test_crash.py",
+    "core/store/test_writer.py", "core/sandboxes/test_container.py", "api/test_routes.py",
+    "outside/test_conformance.py", "otlp/test_frameworks.py", "test_full_disk.py",
+    "test_package.py", "core/test_worker.py", "core/test_models.py", "cli/test_server.py",
+)  # fmt: skip
 NOT_RUN = "NOT RUN: PostgreSQL"
 OTHERS = "NOT RUN: suites of others"
 CONTAINERS = "NOT RUN: containers"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; the others stay as they are, and so does the order in each."""
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +66,7 @@ def postgres_url(postgres_cluster: postgres.Cluster) -> Iterator[str]:
 @pytest.fixture(
     params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)],
 )
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store, once as a SQLite file and once as a PostgreSQL database."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'studio.db'}"

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from api_client import Client
+from tests import forked
+from tests.forked import ROOT
 
-ROOT = Path(__file__).parent.parent
 SETTINGS = ("STUDIO_", "OTEL_")
 PATIENCE = 60.0
 
@@ -42,11 +43,14 @@ class Live:
         self, *words: str, given: str = "", **environ: str
     ) -> "subprocess.CompletedProcess[str]":
         """One command of `studio` beside the running one."""
-        return run(*words, given=given, **{**self.environ, **environ})
+        return forked.run(
+            forked.studio, *words, given=given, timeout=PATIENCE,
+            environ=plain_environ(**{**self.environ, **environ}),
+        )  # fmt: skip
 
 
 def run(*words: str, given: str = "", **environ: str) -> "subprocess.CompletedProcess[str]":
-    """One command of `studio` with exactly these settings."""
+    """One command of `studio` with exactly these settings, in an interpreter of its own."""
     return subprocess.run(
         [sys.executable, "-m", "studio", *words], input=given, capture_output=True, text=True,
         cwd=ROOT, env=plain_environ(**environ), timeout=PATIENCE, check=False,

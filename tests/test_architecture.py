@@ -125,6 +125,7 @@ ARROWS: dict[str, set[str]] = {
     "api_client": {"api_client"},
     "e2e": {"e2e", "api_client"},
     "e2e.test_servers": {"e2e", "api_client", "tests.outside"},  # servers that others wrote
+    "e2e.studio": {"e2e", "api_client", "tests.forked"},  # commands beside the studio
     "e2e.broken": {"studio.cli", "studio.web.render"},  # takes a wall down, for one test
 }  # fmt: skip
 FREE = {"studio.app", "studio.doctor", "studio.__main__", "studio", "studio.core"}

@@ -42,7 +42,7 @@ def test_every_module_can_be_loaded(package: ModuleType) -> None:
             importlib.import_module(found.name)
 
 
-@pytest.mark.parametrize("route", routes, ids=lambda route: f"{route.path} {route.methods}")
+@pytest.mark.parametrize("route", routes, ids=lambda route: f"{route.path} {sorted(route.methods)}")
 def test_every_url_leads_to_a_page_that_is_there(route: Route) -> None:
     page = getattr(importlib.import_module(route.endpoint.__module__), route.endpoint.__name__)
 

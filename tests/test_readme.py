@@ -1,15 +1,15 @@
 """What the README says of tree, settings and commands is so."""
 
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from studio.settings import Settings
+from tests import forked
+from tests.forked import ROOT
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 DOCUMENTS = sorted(ROOT.glob("docs/*.md"))
 
@@ -74,10 +74,7 @@ def commands() -> list[list[str]]:
 
 def test_the_commands_are_there() -> None:
     for command in commands():
-        done = subprocess.run(
-            [sys.executable, "-m", "studio", *command, "--help"], capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+        done = forked.run(forked.studio, *command, "--help", environ=os.environ)
 
         assert done.returncode == 0, f"studio {' '.join(command)}: {done.stderr}"
         assert "--json" in done.stdout

@@ -1,12 +1,14 @@
 """A core that runs: a store of either kind, runtime, reader and a worker with recording tools."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from studio import app
@@ -15,8 +17,10 @@ from studio.core.rules.access import Person
 from studio.core.rules.events import Fact
 from studio.core.rules.session import Session
 from studio.core.store import facts as journals
+from studio.core.store import migrate, tables
 from studio.core.worker import Worker
 from studio.settings import Settings
+from tests import postgres
 from tests.fakes import FakeCatalog, RecordingTool, ToldClock
 
 ALICE = Person(id="alice", role="admin", via="key")
@@ -104,12 +108,57 @@ class Core:
         return [fact.event.TYPE for fact in await self.facts(session_id)]
 
 
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once and copied."""
+    path = tmp_path_factory.mktemp("migrated") / "studio.db"
+    migrate.migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_database(postgres_cluster: postgres.Cluster) -> str:
+    """Made once and emptied for every test, which is faster than a copy."""
+    url = postgres_cluster.create_database()
+    migrate.migrate(url)
+    return url
+
+
+@pytest.fixture
+def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """A migrated SQLite store."""
+    shutil.copy(migrated_file, tmp_path / "studio.db")
+    return f"sqlite:///{tmp_path / 'studio.db'}"
+
+
+@pytest.fixture
+def server_url(migrated_database: str) -> str:
+    """A migrated PostgreSQL store, empty. Who is still connected to it is sent away."""
+    emptied = [f"DELETE FROM {table.name}" for table in tables.metadata.sorted_tables]
+    with psycopg.connect(migrated_database) as conn:
+        conn.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        conn.execute("SET session_replication_role = replica")  # facts may go, for once
+        conn.execute("; ".join(emptied).encode())
+        conn.execute("INSERT INTO positions (id, last) VALUES (1, 0)")
+        conn.execute("UPDATE alembic_version SET version_num = %s", (tables.SCHEMA,))
+    return migrated_database
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """A migrated, empty store, once as a SQLite file and once as a PostgreSQL database."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "server_url")
+    return url
+
+
 @pytest.fixture
 async def core(store_url: str, tmp_path: Path) -> AsyncIterator[Core]:
     """A core on an empty store of either kind, with the helper agent and an open policy saved."""
     environ = {"STUDIO_DATA": str(tmp_path), "STUDIO_DATABASE_URL": store_url}
     settings = Settings.from_env({**environ, "HOME": str(tmp_path)})
-    app.migrate(settings)
     clock = ToldClock()
     async with app.parts(settings, clock=clock) as parts:
         await parts.runtime.save_agent(ALICE, AGENT)

@@ -1,13 +1,12 @@
 """A studio in a process of its own that works in an environment until told; killed where asked.
 
-`python -m tests.core.environments_child FOLDER URL ACT` makes what is not there yet, waits until
-all of it is done, and prints what became of it. Started again it goes on where it was killed.
+It makes what is not there yet, waits until all of it is done, and prints what became of it.
+Started again it goes on where it was killed.
 """
 
 import asyncio
 import io
 import json
-import sys
 import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -39,9 +38,14 @@ then
 call save_artifact {"name": "docs", "folder": "docs"}"""
 
 
-async def main(folder: Path, url: str, act: str) -> None:
+def main(folder: str, url: str, act: str, fault: str) -> None:
+    """Work, and say what became of it."""
+    asyncio.run(_work(Path(folder), url, act, fault))
+
+
+async def _work(folder: Path, url: str, act: str, fault: str) -> None:
     environ = {"STUDIO_DATA": str(folder), "STUDIO_DATABASE_URL": url, "HOME": str(folder)}
-    settings = Settings.from_env({**environ, "STUDIO_FAULT": sys.argv[4]})
+    settings = Settings.from_env({**environ, "STUDIO_FAULT": fault})
     app.migrate(settings)
     async with app.parts(settings) as built, asyncio.TaskGroup() as group:
         worker = app.worker(built)
@@ -195,7 +199,3 @@ async def _ended(built: app.Parts, id: str) -> tuple[Operation, ...]:
             if found and all(one.ended for one in found):
                 return found
             await growth.get()
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))

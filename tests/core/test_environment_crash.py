@@ -9,15 +9,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from studio.core.disks.disks import Disks
+from tests import forked
 from tests.core import environments_child
+from tests.forked import ROOT
 
-ROOT = Path(__file__).parents[2]
 FORKED = [("setup.started", 2), ("disk.mid_restore", 1), ("disk.before_rename", 1)]
 FOLDERS = [
     ("disk.before_pack", 2), ("disk.before_manifest", 2), ("artifact.after_kept", 1),
@@ -144,10 +144,9 @@ def test_a_folder_is_kept_once_and_whole_whenever_its_keeper_is_killed(
 
 def play(folder: Path, url: str, act: str, fault: str) -> "subprocess.CompletedProcess[str]":
     """The child, until it is done or killed."""
-    return subprocess.run(
-        [sys.executable, "-m", "tests.core.environments_child", str(folder), url, act, fault],
-        cwd=ROOT, env={"PYTHONPATH": str(ROOT), "PATH": os.defpath, "HOME": str(folder)},
-        capture_output=True, text=True, timeout=120, check=False,
+    return forked.run(
+        environments_child.main, str(folder), url, act, fault,
+        environ={"PYTHONPATH": str(ROOT), "PATH": os.defpath, "HOME": str(folder)}, timeout=120,
     )  # fmt: skip
 
 

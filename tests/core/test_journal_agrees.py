@@ -17,12 +17,8 @@ from studio.core.rules.session import Session
 from studio.core.store.journal import Receipt
 from tests.core.store.conftest import (  # noqa: F401 - fixtures
     Store,
-    migrated_database,
-    migrated_file,
     opened,
     ready_url,
-    server_url,
-    sqlite_url,
     started,
 )
 from tests.core.store.stories import START

@@ -21,12 +21,8 @@ from studio.core.store import rows
 from tests.core.store import environment_stories, stories
 from tests.core.store.conftest import (  # noqa: F401 - fixtures
     Store,
-    migrated_database,
-    migrated_file,
     opened,
     ready_url,
-    server_url,
-    sqlite_url,
 )
 from tests.core.store.stories import Append
 

@@ -5,7 +5,6 @@ and whose worker starts to work when the first one is dead.
 """
 
 import contextlib
-import multiprocessing as mp
 import os
 import shutil
 import signal
@@ -23,11 +22,10 @@ import psycopg
 
 from tests import postgres
 from tests.crash import child
+from tests.forked import CONTEXT
 
 PATIENCE = 40.0
 MAKING = threading.Lock()
-CONTEXT = mp.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.crash.child"])
 
 
 @dataclass(frozen=True, kw_only=True)

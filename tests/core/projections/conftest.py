@@ -2,22 +2,17 @@
 what the stories tell unless they say otherwise; Bob is another operator, Charlie a viewer.
 """
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from studio.core.reader import Reader
 from studio.core.rules.access import Person
-from studio.core.store import tables
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Journal
-from studio.core.store.migrate import migrate
-from tests import postgres
 from tests.core.projections.counting import CountingDb
 from tests.core.projections.story import Story, StoryClock
 
@@ -40,39 +35,6 @@ def charlie() -> Person:
 @pytest.fixture
 def admin() -> Person:
     return Person(id="ada", role="admin")
-
-
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made once and copied."""
-    path = tmp_path_factory.mktemp("migrated") / "studio.db"
-    migrate(f"sqlite:///{path}")
-    return path
-
-
-@pytest.fixture(scope="session")
-def shared_database(postgres_cluster: postgres.Cluster) -> str:
-    """Made once; every test finds it empty. Dropping one takes PostgreSQL seconds."""
-    url = postgres_cluster.create_database()
-    migrate(url)
-    return url
-
-
-@pytest.fixture
-def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
-    shutil.copy(migrated_file, tmp_path / "studio.db")
-    return f"sqlite:///{tmp_path / 'studio.db'}"
-
-
-@pytest.fixture
-def server_url(shared_database: str) -> str:
-    """A migrated, empty PostgreSQL store."""
-    names = ", ".join(table.name for table in tables.metadata.sorted_tables)
-    with psycopg.connect(shared_database, autocommit=True) as conn:
-        conn.execute("SET session_replication_role = replica")  # facts are never removed, but here
-        conn.execute(f"TRUNCATE {names}")
-        conn.execute("INSERT INTO positions (id, last) VALUES (1, 0)")
-    return shared_database
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

@@ -1,22 +1,18 @@
 """Stores that are migrated and open, of either kind."""
 
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from studio.core import faults
 from studio.core.rules.events import Fact
-from studio.core.store import migrate, raw, rows, tables
+from studio.core.store import raw, rows
 from studio.core.store.db import Db
 from studio.core.store.feed import Feed
 from studio.core.store.journal import Committed, Journal
-from tests import postgres
 from tests.core.store.stories import START, Append
 
 TRUTH = ("events", "blobs", "positions")
@@ -93,41 +89,6 @@ async def opened(url: str, **options: Any) -> AsyncIterator[Store]:
 def nothing_armed() -> Iterator[None]:
     yield
     faults.disarm()
-
-
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made once and copied."""
-    path = tmp_path_factory.mktemp("migrated") / "studio.db"
-    migrate.migrate(f"sqlite:///{path}")
-    return path
-
-
-@pytest.fixture(scope="session")
-def migrated_database(postgres_cluster: postgres.Cluster) -> str:
-    """Made once and emptied for every test, which is faster than a copy."""
-    url = postgres_cluster.create_database()
-    migrate.migrate(url)
-    return url
-
-
-@pytest.fixture
-def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
-    """A migrated SQLite store."""
-    shutil.copy(migrated_file, tmp_path / "studio.db")
-    return f"sqlite:///{tmp_path / 'studio.db'}"
-
-
-@pytest.fixture
-def server_url(migrated_database: str) -> str:
-    """A migrated PostgreSQL store, empty."""
-    with psycopg.connect(migrated_database) as conn:
-        conn.execute("SET session_replication_role = replica")  # facts may go, for once
-        for table in tables.metadata.sorted_tables:
-            conn.execute(f"DELETE FROM {table.name}".encode())
-        conn.execute("INSERT INTO positions (id, last) VALUES (1, 0)")
-        conn.execute("UPDATE alembic_version SET version_num = %s", (tables.SCHEMA,))
-    return migrated_database
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])

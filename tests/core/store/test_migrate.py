@@ -72,15 +72,15 @@ def test_migrated_postgresql_is_what_the_tables_say(postgres_cluster: postgres.C
     assert shape(migrated) == shape(created(postgres_cluster.create_database()))
 
 
-def test_migrating_twice_changes_nothing(store_url: str) -> None:
-    assert migrate.current(store_url) is None
+def test_migrating_twice_changes_nothing(empty_url: str) -> None:
+    assert migrate.current(empty_url) is None
 
-    migrate.migrate(store_url)
-    before = shape(store_url)
-    migrate.migrate(store_url)
+    migrate.migrate(empty_url)
+    before = shape(empty_url)
+    migrate.migrate(empty_url)
 
-    assert migrate.current(store_url) == tables.SCHEMA
-    assert shape(store_url) == before
+    assert migrate.current(empty_url) == tables.SCHEMA
+    assert shape(empty_url) == before
 
 
 def test_the_newest_step_is_the_schema_the_program_speaks() -> None:
@@ -89,8 +89,8 @@ def test_the_newest_step_is_the_schema_the_program_speaks() -> None:
     assert steps[-1] == tables.SCHEMA
 
 
-async def test_a_store_without_tables_is_not_started(store_url: str) -> None:
-    db = Db.open(store_url)
+async def test_a_store_without_tables_is_not_started(empty_url: str) -> None:
+    db = Db.open(empty_url)
 
     with pytest.raises(Unavailable, match="studio migrate") as caught:
         await db.start()
@@ -116,29 +116,29 @@ async def test_a_store_of_a_newer_program_is_not_started(ready_url: str) -> None
         migrate.migrate(ready_url)
 
 
-def test_a_step_that_fails_leaves_nothing_behind(store_url: str) -> None:
-    kind, parsed = places.parse(store_url)
+def test_a_step_that_fails_leaves_nothing_behind(empty_url: str) -> None:
+    kind, parsed = places.parse(empty_url)
     engine = places.engine(kind, parsed)
     with engine.connect() as conn:
         raw.put(conn, "CREATE VIEW wakes AS SELECT 1 AS id")  # where a step makes a table
         with pytest.raises(sa.exc.DBAPIError):
-            migrate.migrate(store_url)
+            migrate.migrate(empty_url)
         left = set(sa.inspect(conn).get_table_names())
     engine.dispose()
 
     assert left == set()
-    assert migrate.current(store_url) is None
+    assert migrate.current(empty_url) is None
 
 
-def test_tables_of_another_program_are_left_alone(store_url: str) -> None:
-    kind, parsed = places.parse(store_url)
+def test_tables_of_another_program_are_left_alone(empty_url: str) -> None:
+    kind, parsed = places.parse(empty_url)
     engine = places.engine(kind, parsed)
     with engine.connect() as conn:
         raw.put(conn, "CREATE TABLE events (what TEXT)")
 
     for look in (migrate.migrate, migrate.current):
         with pytest.raises(Unavailable, match=r"another program \(events\)") as caught:
-            look(store_url)
+            look(empty_url)
         assert caught.value.code == "store.foreign"
 
     with engine.connect() as conn:
