@@ -20,11 +20,11 @@ SCHEMA = {"type": "object", "properties": {"amount": {"type": "integer"}}, "requ
 
 
 @pytest.fixture
-def old_url(store_url: str) -> str:
+def old_url(empty_url: str) -> str:
     """A store of revision 0001 with what its version wrote."""
-    kept.step(store_url, "0001")
-    kept.fill(store_url)
-    return store_url
+    kept.step(empty_url, "0001")
+    kept.fill(empty_url)
+    return empty_url
 
 
 async def test_everything_is_there_after_the_upgrade_and_rebuilds_to_the_same(
