@@ -36,8 +36,12 @@
   };
 
   /* ---- times in the reader's zone ---- */
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const format = options => new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options });
+  let made; /* with the first time that is written: it takes milliseconds, and nothing is painted before this script ends */
+  const zone = () => made ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const format = options => {
+    let writer;
+    return { format: date => (writer ??= new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options })).format(date) };
+  };
   const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" }, DAY = { day: "numeric", month: "short" };
   const [clock, minute, day, year] = [CLOCK, { ...CLOCK, second: undefined }, DAY, { ...DAY, year: "numeric" }].map(format);
   const full = format({ ...CLOCK, weekday: "long", day: "numeric", month: "long", year: "numeric", timeZoneName: "short" });
@@ -68,7 +72,7 @@
       const date = new Date(time.dateTime);
       if (isNaN(date)) continue;
       if (time.dataset.when !== undefined) put(time, when(date, time.dataset.when));
-      time.title = `${full.format(date)} · ${zone}`;
+      time.title = `${full.format(date)} · ${zone()}`;
     }
   };
 
@@ -386,14 +390,13 @@
   on("DOMContentLoaded", () => {
     stream = one("#stream");
     paint();
-    put(one("[data-zone]"), zone);
     for (const field of all("[data-keep]")) field.value ||= stored("sessionStorage", slot(field));
     announce(false);
     settled();
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
     if (list()) new ResizeObserver(() => stuck && below(true)).observe(column());
     setInterval(() => { if (!document.hidden) { tick(); alive(); share(); } }, 1000);
-    setTimeout(connect); /* htmx starts at this same event, after us */
+    setTimeout(() => { connect(); put(one("[data-zone]"), zone()); }); /* htmx starts at this same event, after us */
   });
   on("visibilitychange", () => { if (!document.hidden) { tick(); connect(); } else rise?.(); });
 })();

@@ -40,12 +40,14 @@ class Map:
     """The whole turn, small. `begin` and `width` are where the window's rows lie on it."""
 
     buckets: tuple[Bucket, ...]
+    shapes: tuple[tuple[str, str], ...]  # look, the path of all parts that have it
     leads: tuple[Lead, ...]
     begin: float
     width: float
 
 
-_maps: "WeakKeyDictionary[Trace, tuple[Bucket, ...]]" = WeakKeyDictionary()
+_maps: "WeakKeyDictionary[Trace, tuple[tuple[Bucket, ...], tuple[tuple[str, str], ...]]]"
+_maps = WeakKeyDictionary()
 
 
 def drawn(trace: Trace, shown: Shown) -> Map | None:
@@ -53,12 +55,14 @@ def drawn(trace: Trace, shown: Shown) -> Map | None:
     if shown.total <= ROWS:
         return None
     axis = waterfall.axis(trace)
-    buckets = _maps.get(trace)
-    if buckets is None:
-        buckets = _maps[trace] = _buckets(trace, axis)
+    known = _maps.get(trace)
+    if known is None:
+        made = _buckets(trace, axis)
+        known = _maps[trace] = (made, _shapes(made))
+    buckets, shapes = known
     begin, last = (waterfall.place(axis, moment) for moment in shown.time)
     return Map(
-        buckets=buckets, leads=_leads(axis, shown, trace.turn.opened), begin=begin,
+        buckets=buckets, shapes=shapes, leads=_leads(axis, shown, trace.turn.opened), begin=begin,
         width=round(max(last - begin, 4.0), 1),
     )  # fmt: skip
 
@@ -100,6 +104,15 @@ def _parts(counts: Mapping[str, int], most: int) -> tuple[tuple[str, float, floa
             y -= height
             found.append((look, round(max(y, 0.0), 1), round(height, 1)))
     return tuple(found)
+
+
+def _shapes(buckets: Sequence[Bucket]) -> tuple[tuple[str, str], ...]:
+    """One path a look in place of hundreds of rectangles, which a browser lays out one by one."""
+    found: dict[str, list[str]] = {}
+    for one in buckets:
+        for look, y, height in one.parts:
+            found.setdefault(look, []).append(f"M{one.x:g} {y:g}h{one.w:g}v{height:g}h-{one.w:g}z")
+    return tuple((look, "".join(parts)) for look, parts in found.items())
 
 
 def _leads(axis: Sequence[Stretch], shown: Shown, opened: int) -> tuple[Lead, ...]:

@@ -7,6 +7,7 @@ from studio.web import minimap, rows, waterfall
 from studio.web.narrowed import ROWS, Narrowed
 
 T0 = 1_700_000_000_000
+STEPS = (ROWS - 2) // 2  # in the first window, behind the request and the agent
 SECOND = 1_000
 
 
@@ -62,9 +63,9 @@ def test_the_axis_of_a_window_is_not_that_of_what_goes_on_behind_it() -> None:
     first = rows.shown(found, Narrowed())
     second = rows.shown(found, Narrowed(start=ROWS))
 
-    assert (first.axis[0].start, first.axis[-1].end) == (T0, T0 + 98 * SECOND + 900)
-    assert second.axis[0].start == T0 + 99 * SECOND
-    assert second.axis[-1].end < T0 + 200 * SECOND
+    assert (first.axis[0].start, first.axis[-1].end) == (T0, T0 + (STEPS - 1) * SECOND + 900)
+    assert second.axis[0].start == T0 + STEPS * SECOND
+    assert second.axis[-1].end < T0 + 2 * (STEPS + 1) * SECOND
 
 
 def test_the_map_shows_what_works_however_deep_it_lies() -> None:
@@ -75,7 +76,7 @@ def test_the_map_shows_what_works_however_deep_it_lies() -> None:
     assert drawn is not None
     assert {look for one in drawn.buckets for look, _, _ in one.parts} == {"model"}
     assert [at for at, one in enumerate(drawn.buckets) if one.is_wrong] == [3]
-    assert (drawn.begin, drawn.width) == (330.0, 333.0)
+    assert (drawn.begin, drawn.width) == (130.0, 133.0)  # seconds 39 to 79 of 300
 
 
 def test_the_bar_names_what_is_nobodys_time() -> None:
