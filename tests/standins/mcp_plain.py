@@ -29,8 +29,8 @@ class Plain:
     """
 
     TOOLS = (
-        "echo dies hangs noise garbage huge deep nan shapeless wrong_id error refuses twice change"
-        " spawn env ignores secret flood"
+        "echo dies hangs noise garbage halved worded huge deep nan shapeless wrong_id error refuses"
+        " twice change spawn env ignores secret flood"
     ).split()
 
     def __init__(self, send: Callable[[Any], None], calls: Path | None = None) -> None:
@@ -86,6 +86,12 @@ class Plain:
 
     def _garbage(self, message: dict[str, Any], given: dict[str, Any]) -> None:
         self._send(b"\xff\xfe not a message\n")
+
+    def _halved(self, message: dict[str, Any], given: dict[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "id": message["id"], "result": {"content": "\ud800"}})
+
+    def _worded(self, message: dict[str, Any], given: dict[str, Any]) -> None:
+        self._send({"jsonrpc": "2.0", "id": message["id"], "result": "it went well"})
 
     def _huge(self, message: dict[str, Any], given: dict[str, Any]) -> None:
         self._text(message, "x" * int(given.get("mebibytes", 50)) * MEBIBYTE)

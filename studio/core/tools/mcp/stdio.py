@@ -6,6 +6,7 @@ person, and at the end, also at ours by kill -9, its whole process group is gone
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 from studio.core.masking import Mask
 from studio.core.rules.servers import SAID
 from studio.core.tools.intact import Unpacked
-from studio.core.tools.mcp.errors import TOO_LARGE
+from studio.core.tools.mcp.errors import PARSE, TOO_LARGE
 from studio.core.tools.mcp.watcher import Watcher
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -149,24 +150,41 @@ async def _deliver(line: bytes, to_client: Any, ears: Ears) -> None:
         message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
         ears.stray = line[:KEPT_STRAY].decode("utf-8", "replace").strip()
+        if (id := _answered(line)) is not None:
+            words = "The server answered with something that is not MCP."
+            await to_client.send(SessionMessage(_error(id, PARSE, words)))
         return
     await to_client.send(SessionMessage(message))
 
 
 async def _too_long(head: bytes, to_client: Any) -> None:
     """Tell the call that waits for this line, by the id at its head; else break the connection."""
-    import mcp_types
     from mcp.shared.message import SessionMessage
 
     found = _ID.search(head)
     if found is None:
         raise ConnectionError("a line is too long and answers no call")
     size = LONGEST_LINE // 1024 // 1024
-    error = mcp_types.ErrorData(
-        code=TOO_LARGE, message=f"The answer is larger than {size} MiB and was not kept."
-    )
-    answer = mcp_types.JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error)
-    await to_client.send(SessionMessage(answer))
+    words = f"The answer is larger than {size} MiB and was not kept."
+    await to_client.send(SessionMessage(_error(int(found[1]), TOO_LARGE, words)))
+
+
+def _answered(line: bytes) -> int | None:
+    """Which request a line answers, however wrong the answer is: its call need not wait longer."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(said, dict) or not {"result", "error"} & said.keys():
+        return None
+    return said["id"] if type(said.get("id")) is int else None
+
+
+def _error(id: int, code: int, message: str) -> Any:
+    import mcp_types
+
+    error = mcp_types.ErrorData(code=code, message=message)
+    return mcp_types.JSONRPCError(jsonrpc="2.0", id=id, error=error)
 
 
 async def _write(process: Process, from_client: Any) -> None:

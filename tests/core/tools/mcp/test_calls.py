@@ -226,6 +226,8 @@ async def test_the_first_of_two_answers_counts(bad):
     [
         ("huge", "tool.too_large", True),
         ("shapeless", "tool.bad_result", True),
+        ("worded", "tool.bad_result", True),
+        ("halved", "tool.bad_result", True),
         ("deep", "tool.bad_result", False),
         ("nan", "tool.bad_result", False),
         ("error", "tool.failed", False),
