@@ -106,6 +106,7 @@ def templates() -> Environment:
     environment.filters["markdown"] = markdown
     environment.filters["revealed"] = revealed
     environment.globals["static"] = static.href
+    environment.globals["font"] = static.FONT
     environment.globals["ui"] = environment.get_template("ui.html").module
     return environment
 

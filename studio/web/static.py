@@ -23,6 +23,7 @@ A_WHILE = "public, max-age=300"
 PACKED = ("text/", "image/svg", "application/json")
 TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
 STYLES = "css/studio.css"
+FONT = "/static/fonts/inter-latin-wght-normal.woff2"  # to the letter as the styles ask for it
 SCRIPTS = "js/vendor.js"
 VENDORED = ("htmx", "hx-csp", "hx-sse")  # hx-csp stands before anything that it must guard
 

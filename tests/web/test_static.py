@@ -45,6 +45,14 @@ def test_the_bundle_begins_with_the_layers_and_holds_every_sheet() -> None:
     assert b".card" in found.data
 
 
+def test_the_font_that_pages_ask_for_is_the_one_of_the_styles() -> None:
+    styles = static.find(static.STYLES)
+
+    assert styles is not None
+    assert f'url("..{static.FONT.removeprefix("/static")}")'.encode() in styles.data
+    assert static.find(static.FONT.removeprefix("/static/")) is not None
+
+
 def test_the_guard_stands_before_what_it_guards() -> None:
     found = static.find(static.SCRIPTS)
 
