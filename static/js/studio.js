@@ -36,14 +36,11 @@
   };
 
   /* ---- times in the reader's zone ---- */
-  let made; /* with the first time that is written: it takes milliseconds, and nothing is painted before this script ends */
+  let made; /* when first asked for: nothing is painted before this script has ended */
   const zone = () => made ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const format = options => {
-    let writer;
-    return { format: date => (writer ??= new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options })).format(date) };
-  };
+  const format = (options, writer) => ({ format: date => (writer ??= new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options })).format(date) });
   const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" }, DAY = { day: "numeric", month: "short" };
-  const [clock, minute, day, year] = [CLOCK, { ...CLOCK, second: undefined }, DAY, { ...DAY, year: "numeric" }].map(format);
+  const [clock, minute, day, year] = [CLOCK, { ...CLOCK, second: undefined }, DAY, { ...DAY, year: "numeric" }].map(options => format(options));
   const full = format({ ...CLOCK, weekday: "long", day: "numeric", month: "long", year: "numeric", timeZoneName: "short" });
   const when = (date, style) => {
     const now = new Date();
@@ -78,10 +75,7 @@
 
   /* ---- approve stays off until the end of the arguments was in sight ---- */
   const read = new Set();
-  const mark = end => {
-    const card = end.closest("[data-must-read]");
-    return `${card.id} ${card.dataset.mustRead} ${all("[data-end]", card).indexOf(end)}`;
-  };
+  const mark = (end, card = end.closest("[data-must-read]")) => `${card.id} ${card.dataset.mustRead} ${all("[data-end]", card).indexOf(end)}`;
   const unread = card => all("[data-end]", card).find(end => !read.has(mark(end)));
   const stood = new WeakMap(); /* a card that just moved takes no press that was meant for another */
   const guard = () => {
@@ -388,8 +382,7 @@
 
   /* ---- start ---- */
   on("DOMContentLoaded", () => {
-    stream = one("#stream");
-    paint();
+    stream = one("#stream"), paint();
     for (const field of all("[data-keep]")) field.value ||= stored("sessionStorage", slot(field));
     announce(false);
     settled();

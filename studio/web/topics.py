@@ -19,9 +19,7 @@ from studio.core.rules.access import Person
 from studio.web.hub import Chunk, Topic
 from studio.web.render import inert
 
-LOOKER = Person(
-    id="studio", role="admin"
-)  # reads what is shared; each viewer's rights are their own
+LOOKER = Person(id="studio", role="admin")  # reads what is shared; viewers have their own rights
 WINDOW = 500  # facts that are replayed; a larger gap gets snapshots
 OFTEN, OFTEN_SECONDS = 20, 10.0  # looks at a list in this time are many
 DRAFT_SECONDS = 0.1  # the least time between two drafts

@@ -14,7 +14,7 @@ async def test_it_shows_the_request_and_offers_to_send_it(studio: Studio, alice:
     page = html.read(answer.text)
     assert answer.status_code == 200
     assert "Nothing was recorded or sent." in page.one("main").text
-    assert TEXT in [pre.text for pre in page.all("pre")]
+    assert "Please <b>begin</b> \u202e now." in [pre.text for pre in page.all("pre")]
     form = page.form(f"/sessions/{session_id}/messages")
     sent = await alice.press(form, "how", "send")
     assert sent.status_code == 303

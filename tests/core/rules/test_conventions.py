@@ -51,6 +51,7 @@ MARKS = at(
     ("model.requested", 400, "m2"), ("model.replied", 500, "m2"), ("call.started", 2_000, "c1"),
     ("call.failed", 3_000, "c1"),
 )  # fmt: skip
+LATE = [*MARKS, *at(("call.late", 60_000, "c1"))]
 AROUND = Around(
     before=1,
     setups=[Setup(seq=1, started=T0 + 10, finished=T0 + 90, ok=False, problem="no network",
@@ -84,7 +85,7 @@ def said() -> dict[str, set[str]]:
     running = Around(setups=[Setup(seq=1, started=T0 + 10)])
     some = [
         told(8_000, MARKS), told(1_000, MARKS, running), told(None, MARKS[:2], running),
-        told(None, MARKS[:6]), told(250, MARKS[:3], running),
+        told(None, MARKS[:6]), told(250, MARKS[:3], running), told(4_000, LATE),
     ]  # fmt: skip
     found: dict[str, set[str]] = {}
     for trace in some:
