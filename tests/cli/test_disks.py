@@ -17,7 +17,9 @@ def desk(studio: Live, tmp_path: Path) -> str:
     """An environment with two versions, of a name that no other test uses."""
     name = tmp_path.name.strip("_").lower()
     with studio.client() as client:
-        client.policy.save([{"effect": "allow", "tool": "shell"}], version=client.policy.show()["version"])
+        client.policy.save(
+            [{"effect": "allow", "tool": "shell"}], version=client.policy.show()["version"]
+        )
         id = client.environments.make(name, definition={"setup": [{"run": FIRST}]})["id"]
         message = f"call shell {json.dumps({'command': SECOND})}"
         session_id = client.sessions.start("helper", message=message, environment=id)["session_id"]

@@ -145,7 +145,10 @@ async def test_a_turn_says_its_session_where_that_has_another_name(
 
     rows = (await alice.open("/traces")).one("tbody").all("tr")
 
-    assert [row.one("small").text for row in rows] == ["helper v1, turn 1", "helper v1, turn 1 of Plans"]
+    assert [row.one("small").text for row in rows] == [
+        "helper v1, turn 1",
+        "helper v1, turn 1 of Plans",
+    ]
 
 
 async def test_only_a_page_that_moves_says_that_it_is_live(alice: Visitor) -> None:
