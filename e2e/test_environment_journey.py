@@ -47,7 +47,7 @@ def rows(page: Page) -> dict[str, str]:
     """What each path of a comparison is said to have become."""
     found = page.locator("tbody tr")
     return {
-        row.locator("td").nth(1).inner_text().strip(): row.locator("td").first.inner_text().strip()
+        row.locator("td").first.inner_text().strip(): row.locator("td").nth(1).inner_text().strip()
         for row in found.all()
     }
 
