@@ -61,6 +61,9 @@ class Mark:
         """As a catalog: this tool alone."""
         return Offered(tools={"mark": self})
 
+    async def tidy(self) -> None:
+        """Nothing is let go."""
+
     async def close(self) -> None:
         """Nothing was opened."""
 

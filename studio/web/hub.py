@@ -22,6 +22,7 @@ from studio.core.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
+FEW = 20  # viewers that get what is ready at once; more get it together
 BEHIND = 256  # chunks a viewer may be behind before it is let go
 RIGHTS_SECONDS = 1.0
 
@@ -41,6 +42,10 @@ class Chunk:
 
     data: bytes
     seq: int = 0
+
+    def then(self, other: "Chunk") -> "Chunk":
+        """Both as one."""
+        return Chunk(data=self.data + other.data, seq=other.seq)
 
 
 class Viewer:

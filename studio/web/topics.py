@@ -16,7 +16,7 @@ from sse_starlette import ServerSentEvent
 from studio.core.reader import Grown, Line, Reader, SessionHead, Timeline, TurnDisk
 from studio.core.rules import events as e
 from studio.core.rules.access import Person
-from studio.web.hub import Chunk, Topic
+from studio.web.hub import FEW, Chunk, Topic
 from studio.web.render import inert
 
 LOOKER = Person(id="studio", role="admin")  # reads what is shared; viewers have their own rights
@@ -29,8 +29,7 @@ Progress = tuple[float, float | None, str]  # done, total if it is known, words
 
 _PUSHED = frozenset({"timeline", "header"})
 _LOOKED = frozenset({"held", "composer", "panel"})
-_ALL = _PUSHED | _LOOKED
-_MOVES = frozenset({"header", "panel"})
+_ALL, _MOVES = _PUSHED | _LOOKED, frozenset({"header", "panel"})
 _WRITTEN = _PUSHED | {"draft", "panel"}
 
 OTHERS: tuple[type[e.Event], ...] = (  # of journals that no session's page follows
@@ -102,8 +101,11 @@ class SessionTopic(Topic):
         """What was recorded since, then the draft as far as it is written."""
         chunks, before = [], self.seq
         while (grown := await self._grown(before)).facts:
-            self.hand(self._lines(grown, since=before))  # the header takes a read of its own
-            chunks.append(await self._rest(grown))
+            lines = self._lines(grown, since=before)
+            if few := len(self.viewers) <= FEW:
+                self.hand(lines)  # the header takes a read of its own
+            rest = await self._rest(grown)
+            chunks.append(rest if few else lines.then(rest))
             before = self.seq = grown.facts[-1].seq
             if written := _written(grown.facts):
                 self._draft, self._written = None, written
@@ -154,8 +156,7 @@ class SessionTopic(Topic):
                 return await self._with_unrecorded(Chunk(data=b"", seq=seq))
             if len(grown.facts) <= WINDOW:
                 lines, rest = self._lines(grown, since=seq), await self._rest(grown)
-                told = Chunk(data=lines.data + rest.data, seq=rest.seq)
-                return await self._with_unrecorded(told)
+                return await self._with_unrecorded(lines.then(rest))
         return await self._with_unrecorded(await self._snapshot())
 
     async def _with_unrecorded(self, chunk: Chunk) -> Chunk:
