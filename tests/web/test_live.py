@@ -401,7 +401,7 @@ async def test_signing_out_ends_the_stream_within_two_seconds(studio: Studio, se
 async def test_a_slow_viewer_is_let_go_and_hinders_nobody(
     studio: Studio, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hubs, "BEHIND", 2)
+    monkeypatch.setattr(hubs, "BEHIND", 6)
     session_id = await studio.story.session()
     key = ("session", session_id)
     async with (
