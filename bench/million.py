@@ -70,7 +70,15 @@ def lists() -> dict[str, Question]:
     """Questions that find by an index."""
     newest = BEGAN + SESSIONS * APART
     middle = pages.cursor(
-        pages.filter_digest(list="sessions", q="", agent="", status="", needs=""),
+        pages.filter_digest(
+            list="sessions",
+            q="",
+            agent="",
+            status="",
+            needs="",
+            plugin="",
+            environment="",
+        ),
         (SESSIONS * FACTS // 2,),
     )
     return {
