@@ -66,7 +66,7 @@ def test_a_span_is_opened_by_keyboard_and_stays_in_the_address(
 # calls of a tool that is not there end at once and are spans all the same
 MANY = "\nthen\n".join("\n".join(f"call nothing_{n} {{}}" for n in range(20)) for _ in range(14))
 SHOWN = ".wf__row[data-row]"
-ROWS = 80  # of a window
+ROWS = 60  # of a window
 
 
 def long_turn(studio: Studio) -> str:

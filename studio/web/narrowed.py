@@ -9,7 +9,7 @@ from starlette.requests import Request
 from studio.core.rules.spans import Span
 from studio.web.visit import asked
 
-ROWS = 80  # rows of a window: two screens of them  # rows of a window
+ROWS = 60  # rows of a window: two screens of them  # rows of a window
 MOST_ROWS = 2_000  # that stand in a page at once
 KINDS = ("model", "tool", "wait", "environment")
 WRONG = ("failed", "uncertain", "denied", "expired")
