@@ -71,13 +71,7 @@ def lists() -> dict[str, Question]:
     newest = BEGAN + SESSIONS * APART
     middle = pages.cursor(
         pages.filter_digest(
-            list="sessions",
-            q="",
-            agent="",
-            status="",
-            needs="",
-            plugin="",
-            environment="",
+            list="sessions", q="", agent="", status="", needs="", plugin="", environment=""
         ),
         (SESSIONS * FACTS // 2,),
     )
