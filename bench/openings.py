@@ -3,9 +3,15 @@
 Four ways: the trace's address with an empty cache, the same again with what the browser kept, a
 click in the program's own list of traces, and one opening that is weighed. An opening that takes
 longer than LIMIT is given up and counts as "more than" that; no way takes much longer than ROOM.
+
+An opening ends in the frame in which the last row of a screenful has its place, which is what
+Playwright calls visible; beside it stands when that frame was on the screen, as Element Timing
+(W3C) tells it. A click begins with the press as the page got it. All of it is noted inside the
+page: asking from outside whether a row is there would round each time up to the next asking.
 """
 
 import asyncio
+import json
 import os
 import statistics
 import time
@@ -14,7 +20,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page, Playwright, StorageState
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    StorageState,
+)  # fmt: skip
 
 from e2e.browser import launch_options
 
@@ -24,6 +37,38 @@ ROOM = LIMIT
 SOON = 5.0  # seconds
 AT_REST = 0.5  # seconds that a list is left alone before the click
 WINDOW: Any = {"width": 1280, "height": 900}
+PLACE = 14  # of the row that is waited for: the last that such a window shows of ours
+SEEN = "row seen "
+WATCH = """
+([selector, place, seen]) => {
+  const at = moment => performance.timeOrigin + moment;
+  const pressed = event => sessionStorage.setItem("pressed", at(event.timeStamp));
+  addEventListener("click", pressed, true);
+  let visible;
+  new PerformanceObserver(list => {
+    for (const { identifier, renderTime } of list.getEntries()) {
+      if (identifier !== "row") continue;
+      const times = [+sessionStorage.getItem("pressed"), visible, at(renderTime)];
+      console.info(seen + JSON.stringify(times));
+    }
+  }).observe({ type: "element", buffered: true });
+  const watch = new MutationObserver(() => {
+    const row = document.querySelectorAll(selector)[place];
+    if (!row) return;
+    watch.disconnect();
+    for (const one of [row, ...row.querySelectorAll("*")]) one.setAttribute("elementtiming", "row");
+    const look = () => {
+      if (row.getBoundingClientRect().height) visible = at(performance.now());
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  watch.observe(document, { childList: true, subtree: true });
+}
+"""
+
+Moments = tuple[float, float]  # ms until visible, and until painted
+NEVER: Moments = (LIMIT * 1000, LIMIT * 1000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +76,8 @@ class Peer:
     """A program that shows the same traces.
 
     `link` is the address of a trace by its size, `list` that of the page from which it is opened
-    by a click on `opener` (a selector, by size), `row` what is there once a screenful of rows can
-    be read. `signed_in` is what a browser keeps of a sign-in.
+    by a click on `opener` (a selector, by size), `row` a CSS selector of what has the words of a
+    row. `signed_in` is what a browser keeps of a sign-in.
     """
 
     name: str
@@ -45,9 +90,11 @@ class Peer:
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of each opening; one that was given up counts as LIMIT."""
+    """Milliseconds until visible of each opening, and until painted; one that was given up counts
+    as LIMIT."""
 
     values: tuple[float, ...]
+    painted: tuple[float, ...]
 
     @property
     def median(self) -> float:
@@ -55,12 +102,17 @@ class Times:
         return statistics.median(self.values)
 
     @property
+    def on_screen(self) -> str:
+        """The median until painted, in words."""
+        return f"painted {statistics.median(self.painted):,.0f}"
+
+    @property
     def is_over(self) -> bool:
         """Half of the openings or more were given up, so the median is a lower bound."""
         return self.median >= LIMIT * 1000
 
     def __str__(self) -> str:
-        many = f"n = {len(self.values)}, slowest {max(self.values):,.0f}"
+        many = f"n = {len(self.values)}, slowest {max(self.values):,.0f}, {self.on_screen}"
         return f"{'more than ' if self.is_over else ''}{self.median:,.0f} ms ({many})"
 
 
@@ -90,7 +142,7 @@ async def opened(playwright: Playwright, of: Peer, size: int) -> Openings:
     browser = await playwright.chromium.launch(**launch_options())
     try:
 
-        async def cold() -> float:
+        async def cold() -> Moments:
             context = await _context(browser, of)
             taken = await _by_link(context, of, size)
             await _closed(context)
@@ -122,47 +174,63 @@ async def _closed(what: Page | BrowserContext) -> None:
             await what.close()
 
 
-async def _times(act: Callable[[], Awaitable[float]]) -> Times:
+async def _times(act: Callable[[], Awaitable[Moments]]) -> Times:
     """REPEATS times, or until one is given up or the room is used up."""
-    found, end = list[float](), time.monotonic() + ROOM
+    found, end = list[Moments](), time.monotonic() + ROOM
     while len(found) < REPEATS and (not found or time.monotonic() < end):
-        found.append(min(await act(), LIMIT * 1000))
-        if found[-1] >= LIMIT * 1000:
+        visible, painted = await act()
+        found.append((min(visible, LIMIT * 1000), min(painted, LIMIT * 1000)))
+        if visible >= LIMIT * 1000:
             break
-    return Times(tuple(found))
+    return Times(*zip(*found, strict=True))
 
 
-async def _by_link(context: BrowserContext, of: Peer, size: int) -> float:
-    page = await context.new_page()
-    began = time.perf_counter()
+async def _by_link(context: BrowserContext, of: Peer, size: int) -> Moments:
+    page = await _watched(context, of)
     try:
-        async with asyncio.timeout(LIMIT):
+        async with asyncio.timeout(LIMIT), page.expect_console_message(_is_seen) as seen:
+            began = time.time() * 1000
             await page.goto(of.link(size), wait_until="commit")
-            await page.locator(of.row).wait_for()
-            return (time.perf_counter() - began) * 1000
+        _, visible, painted = _told(await seen.value)
+        return visible - began, painted - began
     except TimeoutError:
-        return LIMIT * 1000
+        return NEVER
     finally:
         await _closed(page)
 
 
-async def _by_click(context: BrowserContext, of: Peer, size: int) -> float:
-    page = await context.new_page()
+async def _by_click(context: BrowserContext, of: Peer, size: int) -> Moments:
+    page = await _watched(context, of)
     try:
         async with asyncio.timeout(LIMIT):
             await page.goto(of.list, wait_until="commit")
             opener = page.locator(of.opener(size)).first
             await opener.wait_for()
         await asyncio.sleep(AT_REST)
-        async with asyncio.timeout(LIMIT):
-            began = time.perf_counter()
+        async with asyncio.timeout(LIMIT), page.expect_console_message(_is_seen) as seen:
             await opener.click(no_wait_after=True)
-            await page.locator(of.row).wait_for()
-            return (time.perf_counter() - began) * 1000
+        pressed, visible, painted = _told(await seen.value)
+        return visible - pressed, painted - pressed
     except TimeoutError:
-        return LIMIT * 1000
+        return NEVER
     finally:
         await _closed(page)
+
+
+async def _watched(context: BrowserContext, of: Peer) -> Page:
+    page = await context.new_page()
+    await page.add_init_script(f"({WATCH})({json.dumps([of.row, PLACE, SEEN])})")
+    return page
+
+
+def _is_seen(message: ConsoleMessage) -> bool:
+    return message.text.startswith(SEEN)
+
+
+def _told(message: ConsoleMessage) -> tuple[float, float, float]:
+    """When it was clicked, and when the row was visible and painted, in ms since 1970."""
+    pressed, visible, painted = json.loads(message.text.removeprefix(SEEN))
+    return float(pressed), float(visible), float(painted)
 
 
 async def _weighed(browser: Browser, of: Peer, size: int) -> Weight | None:
@@ -181,7 +249,7 @@ async def _weighed(browser: Browser, of: Peer, size: int) -> Weight | None:
         async with asyncio.timeout(2 * LIMIT):
             await network.send("Network.enable")
             await page.goto(of.link(size), wait_until="commit")
-            await page.locator(of.row).wait_for()
+            await page.locator(of.row).nth(PLACE).wait_for()
             await asyncio.sleep(AT_REST)
             await network.send("HeapProfiler.collectGarbage")
             nodes = await page.evaluate("document.getElementsByTagName('*').length")

@@ -44,7 +44,7 @@ def peer(client: httpx.Client, traces: Mapping[int, str]) -> Peer:
     return Peer(
         name="Phoenix", link=lambda n: f"{here}/projects/{project}/traces/{traces[n]}",
         list=f"{here}/projects/{project}/traces?{urlencode(days)}",
-        opener=lambda n: f'a[href*="/traces/{traces[n]}"]', row=".span-node__heading >> nth=20",
+        opener=lambda n: f'a[href*="/traces/{traces[n]}"]', row=".span-node__heading",
     )  # fmt: skip
 
 

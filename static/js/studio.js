@@ -6,21 +6,20 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const on = (name, listener, target = document) => target.addEventListener(name, listener);
   const put = (element, text) => { if (element && element.textContent !== text) element.textContent = text; };
-  const stored = (store, name, value) => {
+  const stored = (name, value) => {
     try {
-      if (value !== undefined) window[store].setItem(name, value);
-      return window[store].getItem(name) ?? "";
-    } catch { return value ?? ""; /* storage is off: the choice lasts as long as the page */ }
+      if (value !== undefined) sessionStorage.setItem(name, value);
+      return sessionStorage.getItem(name) ?? "";
+    } catch { return value ?? ""; /* storage is off: it lasts as long as the page */ }
   };
   root.dataset.scripted = "";
 
-  /* ---- theme: system, light, dark; before the first paint ---- */
-  let theme = stored("localStorage", "theme");
-  const paint = () => {
+  /* ---- theme: system, light, dark; a cookie, so that the server's page has it from its first paint ---- */
+  const wear = theme => {
+    document.cookie = `theme=${theme}; path=/; max-age=${theme ? 31536000 : 0}; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
     put(one("[data-theme-name]"), theme || "system");
   };
-  paint();
 
   /* ---- said aloud ---- */
   const told = new Set();
@@ -296,18 +295,18 @@
   /* ---- typed text is never lost ---- */
   const dirty = new Set(), slot = field => `keep ${location.pathname} ${field.name}`;
   on("input", ({ target }) => {
-    if (target.matches("[data-keep]")) stored("sessionStorage", slot(target), target.value);
+    if (target.matches("[data-keep]")) stored(slot(target), target.value);
     if (target.form?.matches("[data-guard]")) dirty.add(target.form);
   });
   on("submit", ({ target }) => {
     dirty.delete(target);
-    for (const field of all("[data-keep]", target)) stored("sessionStorage", slot(field), "");
+    for (const field of all("[data-keep]", target)) stored(slot(field), "");
   });
   on("beforeunload", event => { if ([...dirty].some(form => form.isConnected)) event.preventDefault(); }, window);
 
   /* ---- presses ---- */
   const PRESSES = {
-    themeSwitch: () => { theme = stored("localStorage", "theme", { "": "light", light: "dark", dark: "" }[theme]); paint(); },
+    themeSwitch: () => wear({ "": "light", light: "dark", dark: "" }[root.dataset.theme ?? ""]),
     help: () => one("[data-help-dialog]").showModal(),
     jump: () => { stuck = true; fresh = 0; below(true); chip(); },
     nextUnread: () => {
@@ -382,14 +381,15 @@
 
   /* ---- start ---- */
   on("DOMContentLoaded", () => {
-    stream = one("#stream"), paint();
-    for (const field of all("[data-keep]")) field.value ||= stored("sessionStorage", slot(field));
+    stream = one("#stream");
+    for (const field of all("[data-keep]")) field.value ||= stored(slot(field));
     announce(false);
     settled();
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
     if (list()) new ResizeObserver(() => stuck && below(true)).observe(column());
     setInterval(() => { if (!document.hidden) { tick(); alive(); share(); } }, 1000);
-    setTimeout(() => { connect(); put(one("[data-zone]"), zone()); }); /* htmx starts at this same event, after us */
+    setTimeout(connect); /* htmx starts at this same event, after us */
+    (window.requestIdleCallback ?? setTimeout)(() => put(one("[data-zone]"), zone()));
   });
   on("visibilitychange", () => { if (!document.hidden) { tick(); connect(); } else rise?.(); });
 })();

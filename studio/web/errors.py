@@ -164,4 +164,4 @@ async def _frame(request: Request, title: str, code: int) -> render.Frame:
         return await render.frame(request, title)
     except e.StudioError as error:
         log.warning("the frame of an error page (%s) is bare: %s", code, error)
-        return render.Frame(title=title, nonce=request.state.nonce)
+        return render.bare(request, title)

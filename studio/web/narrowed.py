@@ -9,7 +9,7 @@ from starlette.requests import Request
 from studio.core.rules.spans import Span
 from studio.web.visit import asked
 
-ROWS = 60  # rows of a window: two screens of them  # rows of a window
+ROWS = 40  # rows of a window: more than a screen of them
 MOST_ROWS = 2_000  # that stand in a page at once
 KINDS = ("model", "tool", "wait", "environment")
 WRONG = ("failed", "uncertain", "denied", "expired")

@@ -19,6 +19,7 @@ from studio.web import format as formats
 from studio.web import static, words
 from studio.web.compiled import Compiled
 from studio.web.format import sound
+from studio.web.icons import drawing
 from studio.web.markdown import markdown
 from studio.web.reading import revealed
 
@@ -27,10 +28,14 @@ COUNTS = "/live/pending"
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """What surrounds every page: where we are, who is looking, what is pending, what is live."""
+    """What surrounds every page: where we are, who is looking, what is pending, what is live.
+
+    `theme` is "light", "dark", or empty where the reader's system says which.
+    """
 
     title: str
     nonce: str
+    theme: str = ""
     nav: str = ""
     pending: int = 0
     person_name: str = ""
@@ -50,12 +55,13 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
     """The frame for this request. `live` is the page's one stream, else that of the counts."""
     person = request.state.person
     if person is None:
-        return Frame(title=title, nonce=request.state.nonce)
+        return bare(request, title)
     reader = request.app.state.reader
     pending = await reader.pending(person)
     return Frame(
         title=title,
         nonce=request.state.nonce,
+        theme=_theme(request),
         nav=nav,
         pending=pending.total,
         person_name=person.id,
@@ -64,6 +70,17 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
         banner=await reader.trouble(),
         has_demo=request.app.state.demo is not None,
     )
+
+
+def bare(request: Request, title: str) -> Frame:
+    """The frame for somebody unknown, or where nothing may be asked."""
+    return Frame(title=title, nonce=request.state.nonce, theme=_theme(request))
+
+
+def _theme(request: Request) -> str:
+    """What the reader's script keeps in a cookie, so that the first paint has its colours."""
+    found = request.cookies.get("theme", "")
+    return found if found in ("light", "dark") else ""
 
 
 def page(
@@ -107,6 +124,7 @@ def templates() -> Environment:
     environment.filters["revealed"] = revealed
     environment.globals["static"] = static.href
     environment.globals["font"] = static.FONT
+    environment.globals["drawing"] = drawing
     environment.globals["ui"] = environment.get_template("ui.html").module
     return environment
 

@@ -24,7 +24,8 @@ PACKED = ("text/", "image/svg", "application/json")
 TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
 STYLES = "css/studio.css"
 FONT = "/static/fonts/inter-latin-wght-normal.woff2"  # to the letter as the styles ask for it
-SCRIPTS = "js/vendor.js"
+SCRIPTS = "js/bundle.js"
+OWN = "studio.js"  # stands first, and so hears of the page's end before htmx does
 VENDORED = ("htmx", "hx-csp", "hx-sse")  # hx-csp stands before anything that it must guard
 
 
@@ -114,9 +115,11 @@ def _sheets() -> tuple[tuple[Path, int], ...]:
 
 
 def _scripts() -> tuple[tuple[Path, int], ...]:
-    """What is vendored, in the order in which it must run."""
-    found = folder("static") / "js" / "vendor"
-    return _dated(*(path for name in VENDORED for path in found.glob(f"{name}-[0-9]*.min.js")))
+    """What every page runs, in the order in which it must."""
+    js = folder("static") / "js"
+    vendored = (js / "vendor").glob
+    found = (path for name in VENDORED for path in vendored(f"{name}-[0-9]*.min.js"))
+    return _dated(js / OWN, *found)
 
 
 def _dated(*paths: Path) -> tuple[tuple[Path, int], ...]:
