@@ -9,7 +9,17 @@ from collections.abc import Mapping
 
 from studio.core.manifests import pieces as p
 from studio.core.manifests.pieces import JsonSchema
-from studio.core.rules import agent, models, patterns, plugins, secrets, selection, sources, ways
+from studio.core.rules import (
+    agent,
+    models,
+    patterns,
+    plugins,
+    scripts,
+    secrets,
+    selection,
+    sources,
+    ways,
+)
 
 ID = "https://operator.studio/schemas/agent.json"
 PLUGIN = f"{plugins.NAME.pattern}(@{plugins.VERSION.pattern})?"
@@ -67,10 +77,11 @@ def _definitions() -> JsonSchema:
         "prices": p.object_of({name: p.number(0, 100_000) for name in models.PRICES}),
         "scripted": p.object_of(
             {"when": p.text(patterns.LONGEST_PATTERN, least=0),
-             "steps": p.list_of({"type": "object"}, 1_000, null=False)},
+             "steps": p.list_of({"$ref": "#/$defs/step"}, scripts.MOST_STEPS, null=False)},
             needed=("when", "steps"),
             null=False,
         ),
+        "step": _step(),
         "tool": _tool(),
         "server": _server(),
         "headers": {**p.maybe("object"), "additionalProperties": {"$ref": "#/$defs/value"}},
@@ -94,6 +105,23 @@ def _definitions() -> JsonSchema:
     }  # fmt: skip
 
 
+def _step() -> JsonSchema:
+    steps = p.list_of({"$ref": "#/$defs/step"}, scripts.MOST_STEPS)
+    call = p.object_of(
+        {"tool": p.text(scripts.LONGEST_NAME), "arguments": {}}, needed=("tool",), null=False
+    )
+    return p.object_of(
+        {
+            "say": {},
+            "slow": {**p.whole(0, scripts.SLOWEST), "description": "Milliseconds a word."},
+            "calls": p.list_of(call, scripts.MOST_CALLS),
+            "after": p.object_of({branch: steps for branch in scripts.BRANCHES}),
+            "fail": {"anyOf": [p.pattern(scripts.FAIL, string=True), {"type": "null"}]},
+        },
+        null=False,
+    )
+
+
 def _model(*, is_fallback: bool = False) -> JsonSchema:
     shared = {
         "prices": {"$ref": "#/$defs/prices"},
@@ -105,7 +133,8 @@ def _model(*, is_fallback: bool = False) -> JsonSchema:
     others = p.list_of({"$ref": "#/$defs/fallback"}, models.MOST_FALLBACKS)
     chain: JsonSchema = {} if is_fallback else {"fallbacks": others}
     scripted = {
-        "name": p.text(200), "script": p.list_of({"$ref": "#/$defs/scripted"}, 500),
+        "name": p.text(200),
+        "script": p.list_of({"$ref": "#/$defs/scripted"}, scripts.MOST_ENTRIES),
         "reads": shared["reads"], "context_window": shared["context_window"],
     }  # fmt: skip
     endpoint = {

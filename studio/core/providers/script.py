@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from studio.core.providers import arguments
+from studio.core.rules.scripts import BRANCHES, FAIL, FAILURES
 
 SEARCHED_CHARACTERS = 10_000
-KINDS = ("rate", "refused", "context", "server", "garbage", "empty")
-BRANCHES = ("denied", "uncertain", "failed", "edited")
 
 
 class BadScript(Exception):
@@ -89,11 +88,23 @@ def _step(value: Any, place: str) -> Step:
     say = value.get("say", "")
     return Step(
         say=say if isinstance(say, str) else json.dumps(say, ensure_ascii=False),
-        slow=int(value.get("slow", 0)),
-        calls=tuple(_call(item, place) for item in value.get("calls", ())),
-        after=_after(value.get("after", {}), place),
-        fail=_failure(value["fail"], place) if "fail" in value else None,
+        slow=_slow(value.get("slow") or 0, place),
+        calls=tuple(_call(item, place) for item in _list(value.get("calls") or [], place)),
+        after=_after(value.get("after") or {}, place),
+        fail=None if value.get("fail") is None else _failure(value["fail"], place),
     )
+
+
+def _slow(value: Any, place: str) -> int:
+    if not isinstance(value, int):
+        raise BadScript(f"{place}: “slow” is a number of milliseconds")
+    return value
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise BadScript(f"{place}: “calls” is a list of calls")
+    return value
 
 
 def _call(value: Any, place: str) -> ScriptCall:
@@ -107,9 +118,9 @@ def _after(value: Any, place: str) -> dict[str, tuple[Step, ...]]:
 
 
 def _failure(value: Any, place: str) -> Failure:
-    kind, _, times = str(value).partition(" ")
-    if kind not in KINDS or (times and not times.isdecimal()):
-        raise BadScript(f"{place}: “fail” is one of {', '.join(KINDS)}, and a number of times")
+    if not isinstance(value, str) or not re.fullmatch(FAIL, value):
+        raise BadScript(f"{place}: “fail” is one of {', '.join(FAILURES)}, and a number of times")
+    kind, _, times = value.partition(" ")
     return Failure(kind=kind, times=int(times) if times else None)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from studio.core.rules import patterns, sources
+from studio.core.rules import scripts, sources
 from studio.core.rules.reading import Reader
 
 PROVIDERS = ("scripted", "chat", "anthropic", "openai", "google")
@@ -152,7 +152,7 @@ def check(reader: Reader, *, is_fallback: bool = False) -> None:
     elif provider == "scripted":
         reader.known("provider", "name", "script", "reads", "context_window", *chain)
         reader.text("name", most=200)
-        _script(reader)
+        scripts.check(reader)
     elif provider in PROVIDERS:
         reader.known("provider", "name", "base_url", "key", "timeout", *_SHARED, *chain)
         _place(reader, provider)
@@ -194,15 +194,3 @@ def _shared(reader: Reader) -> None:
         prices.known(*PRICES)
         for kind in PRICES:
             prices.number(kind, 0, 100_000)
-
-
-def _script(model: Reader) -> None:
-    """Its outer shape; what a step may say is the provider's to know."""
-    for entry in model.objects("script", most=500):
-        entry.known("when", "steps")
-        when = entry.text("when", most=patterns.LONGEST_PATTERN, needed=True, least=0)
-        if when and (fault := patterns.check(when)):
-            entry.fault("when", f"{fault}.")
-        if not entry.has("steps"):
-            entry.fault("steps", "is needed.")
-        entry.objects("steps", most=1_000)

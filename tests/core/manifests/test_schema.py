@@ -27,7 +27,11 @@ MODELS: dict[str, Any] = {
     "scripted": {"provider": "scripted"},
     "scripted whole": {
         "provider": "scripted", "name": "tale", "reads": ["audio"], "context_window": 1_000,
-        "script": [{"when": "", "steps": []}], "fallbacks": [{"provider": "house"}],
+        "script": [{"when": "", "steps": [
+            {"say": {"a": 1}, "slow": 5, "calls": [{"tool": "t", "arguments": [1]}, {"tool": "u"}],
+             "after": {"denied": [{"fail": "rate 2"}], "edited": []}},
+            {"fail": "context"},
+        ]}], "fallbacks": [{"provider": "house"}],
     },
     "chat": CHAT,
     "anthropic": {"provider": "anthropic", "name": "claude", "key": KEY, "timeout": 5, **SHARED},

@@ -90,6 +90,9 @@ def test_a_chat_model_is_read():
     assert parse(changed(["model"], CHAT)).model == CHAT
 
 
+STEP = ["model", "script", 0, "steps", 0]
+
+
 @pytest.mark.parametrize(
     "path,value,place",
     [
@@ -106,6 +109,14 @@ def test_a_chat_model_is_read():
         (["model", "script", 0, "when"], "(a+)+$", "model.script[0].when"),
         (["model", "script", 0], {"when": "x"}, "model.script[0].steps"),
         (["model", "script"], ["x"], "model.script[0]"),
+        (STEP, "say", "model.script[0].steps[0]"),
+        (STEP, {"says": 1}, "model.script[0].steps[0].says"),
+        (STEP, {"slow": "1"}, "model.script[0].steps[0].slow"),
+        (STEP, {"calls": {}}, "model.script[0].steps[0].calls"),
+        (STEP, {"calls": [{"arguments": {}}]}, "model.script[0].steps[0].calls[0].tool"),
+        (STEP, {"after": {"lost": []}}, "model.script[0].steps[0].after.lost"),
+        (STEP, {"after": {"denied": [{"fail": "rate x"}]}},
+         "model.script[0].steps[0].after.denied[0].fail"),
         (["model"], {**CHAT, "base_url": "file:///etc"}, "model.base_url"),
         (["model"], {**CHAT, "base_url": "http://u:p@x/"}, "model.base_url"),
         (["model"], {**CHAT, "key": "sk-123"}, "model.key"),
