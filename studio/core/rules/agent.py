@@ -54,10 +54,11 @@ class Manifest:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
+def parse(manifest: object, *, schema_problem: SchemaProblem, is_kept: bool = False) -> Manifest:
     """The manifest, or Invalid with a sentence for each field, such as `tools[0].url`.
 
-    `schema_problem` says what is wrong with a JSON Schema, or None.
+    `schema_problem` says what is wrong with a JSON Schema, or None. One that is kept was taken
+    before there was a rule for the steps of a script, and they are left alone.
     """
     faults = Faults()
     if fault := json_fault(manifest):
@@ -82,7 +83,7 @@ def parse(manifest: object, *, schema_problem: SchemaProblem) -> Manifest:
     if "\n" in description or "\r" in description:
         reader.fault("description", "must be one line.")
     instructions = reader.text("instructions", most=LARGEST, least=0) or ""
-    model = _model(reader)
+    model = _model(reader, is_kept=is_kept)
     tools = sources.tools(reader, schema_problem)
     servers = sources.servers(reader)
     parsed = Manifest(
@@ -165,11 +166,11 @@ def _scalar_fault(item: object) -> str | None:
     return None
 
 
-def _model(reader: Reader) -> Mapping[str, Any]:
+def _model(reader: Reader, *, is_kept: bool) -> Mapping[str, Any]:
     model = reader.object("model")
     if model is None:
         return {}
-    models.check(model)
+    models.check(model, is_kept=is_kept)
     return model.value
 
 

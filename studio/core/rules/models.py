@@ -143,7 +143,7 @@ def successor(
 # In a manifest -----------------------------------------------------------------------------------
 
 
-def check(reader: Reader, *, is_fallback: bool = False) -> None:
+def check(reader: Reader, *, is_fallback: bool = False, is_kept: bool = False) -> None:
     """Find what is wrong with a model object; the reader keeps it."""
     provider = reader.text("provider", most=63, needed=True)
     chain = () if is_fallback else ("fallbacks",)
@@ -152,7 +152,7 @@ def check(reader: Reader, *, is_fallback: bool = False) -> None:
     elif provider == "scripted":
         reader.known("provider", "name", "script", "reads", "context_window", *chain)
         reader.text("name", most=200)
-        scripts.check(reader)
+        scripts.check(reader, is_kept=is_kept)
     elif provider in PROVIDERS:
         reader.known("provider", "name", "base_url", "key", "timeout", *_SHARED, *chain)
         _place(reader, provider)
@@ -164,7 +164,7 @@ def check(reader: Reader, *, is_fallback: bool = False) -> None:
     _shared(reader)
     if not is_fallback:
         for other in reader.objects("fallbacks", most=MOST_FALLBACKS):
-            check(other, is_fallback=True)
+            check(other, is_fallback=True, is_kept=is_kept)
 
 
 _SHARED = ("prices", "reads", "context_window", "max_output", "effort")

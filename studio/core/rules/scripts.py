@@ -17,8 +17,9 @@ SLOWEST = 600_000  # milliseconds a word
 LONGEST_NAME = 200
 
 
-def check(model: Reader) -> None:
-    """Find what is wrong with a model's script; the reader keeps it."""
+def check(model: Reader, *, is_kept: bool = False) -> None:
+    """Find what is wrong with a model's script; the reader keeps it. Steps of a manifest that is
+    kept are the provider's to refuse, when it comes to them."""
     for entry in model.objects("script", most=MOST_ENTRIES):
         entry.known("when", "steps")
         when = entry.text("when", most=patterns.LONGEST_PATTERN, needed=True, least=0)
@@ -26,7 +27,8 @@ def check(model: Reader) -> None:
             entry.fault("when", f"{fault}.")
         if not entry.has("steps"):
             entry.fault("steps", "is needed.")
-        _steps(entry, "steps")
+        if not is_kept:
+            _steps(entry, "steps")
 
 
 def _steps(reader: Reader, name: str) -> None:

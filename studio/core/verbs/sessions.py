@@ -122,7 +122,7 @@ class SessionVerbs(Verbs):
             )
         session_id = self.clock.new_id("ses")
         turn_id = self.clock.new_id("trn") if message is not None else None
-        manifest = agents_rule.parse(found.manifest, schema_problem=lambda _: None)
+        manifest = agents_rule.parse(found.manifest, schema_problem=lambda _: None, is_kept=True)
         title = _title(title, message, agent)
         chosen = await self.db.read(lambda conn: _chosen(conn, manifest, model))
         attached = Attached(
@@ -235,7 +235,7 @@ class SessionVerbs(Verbs):
             )
         )
         assert agent is not None, "a session is pinned to a version that exists"
-        manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None)
+        manifest = agents_rule.parse(agent.manifest, schema_problem=lambda _: None, is_kept=True)
         if then.model is not None:
             manifest = replace(manifest, model=then.model)
         # as the worker does, but for the key

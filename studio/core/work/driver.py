@@ -159,7 +159,9 @@ class Driver:
         if key not in self._manifests:
             data = await self.read(lambda conn: agents.get(conn, *key))
             assert data is not None, "a session is pinned to a version that exists"
-            self._manifests[key] = agents_rule.parse(data.manifest, schema_problem=lambda _: None)
+            self._manifests[key] = agents_rule.parse(
+                data.manifest, schema_problem=lambda _: None, is_kept=True
+            )
         found = self._manifests[key]
         return found if session.model is None else replace(found, model=session.model)
 

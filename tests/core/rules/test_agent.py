@@ -306,3 +306,10 @@ def test_skills_are_all_of_its_plugins_or_those_that_are_named():
 
     assert parsed.skills == ("notes", "kit/other", f"x@{'a' * 64}")
     assert parse({**FULL, "skills": []}).skills == ()
+
+
+def test_a_kept_manifest_is_read_as_it_was_when_its_steps_had_no_rule():
+    old = changed(STEP, {"slow": "slowly"})
+
+    assert list(faults(old)) == ["model.script[0].steps[0].slow"]
+    assert agent.parse(old, schema_problem=no_problem, is_kept=True).model == old["model"]
