@@ -12,7 +12,6 @@
       return sessionStorage.getItem(name) ?? "";
     } catch { return value ?? ""; /* storage is off: it lasts as long as the page */ }
   };
-  root.dataset.scripted = "";
 
   /* ---- theme: system, light, dark; a cookie, so that the server's page has it from its first paint ---- */
   const wear = theme => {
