@@ -6,7 +6,7 @@ from e2e.acts import LIVE, look
 from e2e.conftest import SignIn
 from e2e.studio import Studio
 
-COLOUR = "getComputedStyle(document.body).backgroundColor"
+COLOUR = "getComputedStyle(document.body).color"
 
 
 def worn(page: Page, url: str) -> str | None:

@@ -175,7 +175,8 @@ def test_what_is_chosen_waits_for_no_look(studio: Studio, sign_in: SignIn) -> No
         page.evaluate(LOOK)
     page.locator(".wf__turn[data-turns]").first.click()
 
-    expect(page.locator(SHOWN).filter(has_text="20 rows folded")).to_have_count(1)
+    folded = page.locator(SHOWN).filter(has_text="20 rows folded")
+    expect(folded).to_have_count(1, timeout=10_000)  # before the look is given up
     assert len(looks) == 2
 
 
