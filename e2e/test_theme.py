@@ -41,7 +41,7 @@ def test_a_theme_is_worn_from_the_first_byte_on(studio: Studio, sign_in: SignIn)
 
     beside.locator("[data-theme-switch]").click()  # back to what the system says
     assert worn(beside, f"{studio.url}/sessions") is None
-    assert [one for one in page.context.cookies() if one.get("name") == "theme"] == []
+    assert [one for one in page.context.cookies() if one.get("name") == "studio-theme"] == []
     page.reload()
     expect(page.locator(LIVE)).to_be_visible()
     assert page.evaluate(COLOUR) == light
@@ -51,7 +51,7 @@ def test_a_theme_is_gone_with_the_sign_in(studio: Studio, sign_in: SignIn) -> No
     page = sign_in(studio, person="ted")
     look(page, studio, "/sessions")
     page.locator("[data-theme-switch]").click()
-    assert "theme" in {one.get("name") for one in page.context.cookies()}
+    assert "studio-theme" in {one.get("name") for one in page.context.cookies()}
 
     page.get_by_role("button", name="Sign out").click()
 

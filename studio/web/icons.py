@@ -10,7 +10,9 @@ from functools import lru_cache
 from studio.web import static
 
 SPRITE = "img/icons.svg"
-SYMBOL = re.compile(r'<symbol id="icon-([a-z0-9-]+)" viewBox="0 0 24 24"><path d="([^"]+)"/></symbol>')
+SYMBOL = re.compile(
+    r'<symbol id="icon-([a-z0-9-]+)" viewBox="0 0 24 24"><path d="([^"]+)"/></symbol>'
+)
 
 
 def drawing(name: str) -> str:

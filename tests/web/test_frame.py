@@ -21,13 +21,13 @@ async def theme(visitor: Visitor, path: str) -> str | None:
 async def test_every_page_wears_the_theme_of_the_cookie(alice: Visitor, path: str) -> None:
     assert await theme(alice, path) is None
 
-    alice.http.cookies.set("theme", "dark")
+    alice.http.cookies.set("studio-theme", "dark")
 
     assert await theme(alice, path) == "dark"
 
 
 async def test_it_is_worn_without_a_sign_in_too(guest: Visitor) -> None:
-    guest.http.cookies.set("theme", "light")
+    guest.http.cookies.set("studio-theme", "light")
 
     assert await theme(guest, "/sign-in") == "light"
 
@@ -37,7 +37,7 @@ async def test_it_is_worn_without_a_sign_in_too(guest: Visitor) -> None:
 )
 async def test_another_word_in_the_cookie_is_no_theme(alice: Visitor, odd: str) -> None:
     answer = await alice.get(
-        "/sessions", Cookie=f"theme={odd}; studio={alice.http.cookies['studio']}"
+        "/sessions", Cookie=f"studio-theme={odd}; studio={alice.http.cookies['studio']}"
     )
 
     assert answer.status_code == 200
