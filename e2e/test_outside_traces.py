@@ -9,7 +9,7 @@ from e2e.studio import Studio
 from e2e.test_accessibility import is_accessible
 
 ROWS = ".wf__row[data-row]"
-WINDOW = 60  # rows
+WINDOW = 40  # rows
 
 
 def test_a_trace_from_outside_is_found_and_a_span_opened(studio: Studio, sign_in: SignIn) -> None:

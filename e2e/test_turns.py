@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from e2e.acts import (
     LIVE,
@@ -66,7 +66,7 @@ def test_a_span_is_opened_by_keyboard_and_stays_in_the_address(
 # calls of a tool that is not there end at once and are spans all the same
 MANY = "\nthen\n".join("\n".join(f"call nothing_{n} {{}}" for n in range(20)) for _ in range(14))
 SHOWN = ".wf__row[data-row]"
-ROWS = 60  # of a window
+ROWS = 40  # of a window
 
 
 def long_turn(studio: Studio) -> str:
@@ -128,6 +128,10 @@ def test_rows_fold_and_hits_are_walked_through_by_keyboard(studio: Studio, sign_
         expect(page.locator(":focus")).to_contain_text("nothing_7")
     page.keyboard.press("p")
     expect(page.locator("#hits")).to_contain_text("1 of 14 hits")
+
+    look(page, studio, f"{path}?q=nothing_7&only=1")  # one window, wherever one scrolled
+    page.keyboard.press("n")
+    expect(page.locator("#hits")).to_contain_text("1 of 14 hits")
     same_as_reloaded(page)
 
 
@@ -149,6 +153,31 @@ def test_what_is_chosen_while_the_page_looks_again_stays(studio: Studio, sign_in
 
     expect(page.locator(SHOWN).filter(has_text="20 rows folded")).to_have_count(1)
     same_as_reloaded(page)
+
+
+LOOK = """
+document.querySelector("#stream").dispatchEvent(new CustomEvent("look:trace", {bubbles: true}))
+"""
+
+
+def test_what_is_chosen_waits_for_no_look(studio: Studio, sign_in: SignIn) -> None:
+    page, path = sign_in(studio), long_turn(studio)
+    look(page, studio, path)
+    looks: list[Route] = []
+
+    def keep_the_first(route: Route) -> None:
+        if looks:
+            route.continue_()
+        looks.append(route)
+
+    page.route(re.compile("region=trace"), keep_the_first)
+    with page.expect_request(re.compile("region=trace")):
+        page.evaluate(LOOK)
+    page.locator(".wf__turn[data-turns]").first.click()
+
+    folded = page.locator(SHOWN).filter(has_text="20 rows folded")
+    expect(folded).to_have_count(1, timeout=10_000)  # before the look is given up
+    assert len(looks) == 2
 
 
 def test_a_zoom_is_entered_and_left_by_keyboard(studio: Studio, sign_in: SignIn) -> None:

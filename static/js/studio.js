@@ -12,11 +12,10 @@
       return sessionStorage.getItem(name) ?? "";
     } catch { return value ?? ""; /* storage is off: it lasts as long as the page */ }
   };
-  root.dataset.scripted = "";
 
   /* ---- theme: system, light, dark; a cookie, so that the server's page has it from its first paint ---- */
   const wear = theme => {
-    document.cookie = `theme=${theme}; path=/; max-age=${theme ? 31536000 : 0}; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+    document.cookie = `studio-theme=${theme}; path=/; max-age=${theme ? 31536000 : 0}; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
     if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
     put(one("[data-theme-name]"), theme || "system");
   };

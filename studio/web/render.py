@@ -78,8 +78,8 @@ def bare(request: Request, title: str) -> Frame:
 
 
 def _theme(request: Request) -> str:
-    """What the reader's script keeps in a cookie, so that the first paint has its colours."""
-    found = request.cookies.get("theme", "")
+    """What the reader's script keeps in a cookie, which other ports of this host see too."""
+    found = request.cookies.get("studio-theme", "")
     return found if found in ("light", "dark") else ""
 
 

@@ -48,7 +48,7 @@ class File:
 def href(path: str) -> str:
     """The URL of a static file; a name that is not there stays as it is and answers 404.
 
-    A page asks for hundreds (each icon is one), so the disk is looked at once a second.
+    Every page asks for some, so the disk is looked at once a second.
     """
     return _href(path, int(time.monotonic()))
 

@@ -60,7 +60,7 @@ class Visitor:
         """Follow a link."""
         answer = await self.get(path, **headers)
         assert answer.status_code == status, answer.text[:2000]
-        return html.read(answer.text)
+        return html.read(answer.text, path)
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
         return await self.http.get(path, headers=_named(headers))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from urllib.parse import urljoin
 
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 ROLES = {"link": "a", "button": "button", "heading": "h1 h2 h3", "row": "tr", "article": "article"}
@@ -16,6 +17,7 @@ class Element:
     attrs: dict[str, str] = field(default_factory=dict)
     children: list["Element | str"] = field(default_factory=list)
     parent: "Element | None" = None
+    address: str = ""  # of a page
 
     @property
     def text(self) -> str:
@@ -31,6 +33,15 @@ class Element:
         for child in self.children:
             if isinstance(child, Element):
                 yield from child.walk()
+
+    @property
+    def leads(self) -> str:
+        """Where a link leads, joined with the address of its page, without the place in it."""
+        page = self
+        while page.parent is not None:
+            page = page.parent
+        address = page.address.partition("?")[0]
+        return urljoin(address, self.attrs["href"].partition("#")[0])
 
     def all(self, tag: str = "", **attrs: str) -> list["Element"]:
         """The elements of this tag that have these attributes; `_` stands for `-`."""
@@ -75,9 +86,9 @@ class Element:
 
 
 class _Reader(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, address: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.root = Element("document")
+        self.root = Element("document", address=address)
         self.at = self.root
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -102,8 +113,8 @@ class _Reader(HTMLParser):
         self.at.children.append(data)
 
 
-def read(text: str) -> Element:
-    """The page of this HTML."""
-    reader = _Reader()
+def read(text: str, address: str = "/") -> Element:
+    """The page of this HTML, which stands at that address."""
+    reader = _Reader(address)
     reader.feed(text)
     return reader.root

@@ -76,7 +76,7 @@ def test_the_map_shows_what_works_however_deep_it_lies() -> None:
     assert drawn is not None
     assert {look for one in drawn.buckets for look, _, _ in one.parts} == {"model"}
     assert [at for at, one in enumerate(drawn.buckets) if one.is_wrong] == [3]
-    assert (drawn.begin, drawn.width) == (96.7, 99.6)  # seconds 29 to 59 of 300
+    assert (drawn.begin, drawn.width) == (63.3, 66.4)  # seconds 19 to 39 of 300
 
 
 def test_the_bar_names_what_is_nobodys_time() -> None:

@@ -123,7 +123,7 @@ async def test_a_word_is_found_in_attributes_and_events_and_hits_lead_on(
 
     event = await charlie.open(f"/traces/{TRACE}?q=Exception.Type")
     said = await charlie.open(f"/traces/{TRACE}?q=what+is")
-    looked = await charlie.open(said.role("link", "Next n")[0].attrs["href"])
+    looked = await charlie.open(said.role("link", "Next n")[0].leads)
     shop = await charlie.open(f"/traces/{TRACE}?q=service.name")
 
     assert [li.attrs["id"] for li in event.all("li", data_hit="")] == [f"row-{span_id(3)}"]
@@ -151,10 +151,10 @@ async def test_a_subtree_folds_and_a_span_is_zoomed_to(studio: Studio, charlie: 
     page = await charlie.open(f"/traces/{TRACE}")
 
     (fold,) = [a for a in page.all("a") if a.text == "Fold what is below chain"]
-    folded = await charlie.open(fold.attrs["href"])
+    folded = await charlie.open(fold.leads)
     looked = await charlie.open(f"/traces/{TRACE}?span={span_id(3)}")
     (zoom,) = [a for a in looked.all("a") if "data-zoom" in a.attrs]
-    zoomed = await charlie.open(zoom.attrs["href"])
+    zoomed = await charlie.open(zoom.leads)
 
     assert rows(folded) == ["root", "chain", "last"]
     assert "1 row folded" in folded.one(id="rows").text

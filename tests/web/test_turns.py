@@ -40,7 +40,7 @@ async def test_a_span_is_looked_at_without_scripts(studio: Studio, alice: Visito
     page = await alice.open(f"/sessions/{session_id}/turns/1")
     (link,) = [a for a in page.one(id="rows").all("a") if a.text == "wait approval"]
 
-    looked = await alice.open(link.attrs["href"].partition("#")[0])
+    looked = await alice.open(link.leads)
 
     side = looked.one(id="span")
     assert side.one("h2").text == "wait approval"
@@ -71,7 +71,7 @@ async def test_a_word_of_a_payload_is_found_and_its_row_marked(
     assert "1 hit" in page.one(id="hits").text
     (row,) = [li for li in page.one(id="rows").all("li") if "data-hit" in li.attrs]
     assert "execute_tool publish_it" in row.text
-    found = await alice.open(page.role("link", "Next n")[0].attrs["href"])
+    found = await alice.open(page.role("link", "Next n")[0].leads)
     assert "1 of 1 hit" in found.one(id="hits").text
     assert found.one(id="span").one("h2").text == "execute_tool publish_it"
     for word, hits in (("sha256", 0), ("stored", 0), ("text", 1), ("\u00fcber", 1), ("2.4", 1)):
@@ -158,7 +158,7 @@ async def test_the_turn_itself_has_its_own_facts_behind_it(studio: Studio, alice
     page = await alice.open(f"/sessions/{session_id}/turns/1")
     (link,) = [a for a in page.one(id="rows").all("a") if a.text == "invoke_agent helper"]
 
-    side = (await alice.open(link.attrs["href"].partition("#")[0])).one(id="span")
+    side = (await alice.open(link.leads)).one(id="span")
 
     assert behind(side)[0][0] == "message.accepted"
     assert not any("model" in name or "call" in name for name, _ in behind(side))
@@ -181,7 +181,7 @@ async def test_what_an_environment_did_has_its_facts_behind_it(
     found = {}
     for link in page.one(id="rows").all("a"):
         if link.text in ("setup", "CONNECT evil.example"):
-            looked = await alice.open(link.attrs["href"].partition("#")[0])
+            looked = await alice.open(link.leads)
             found[link.text] = behind(looked.one(id="span"))
 
     assert [name for name, _ in found["setup"]] == ["setup.started", "setup.finished"]
