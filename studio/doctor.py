@@ -4,9 +4,11 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
@@ -16,10 +18,12 @@ from studio.core.clock import Clock
 from studio.core.projections import collector
 from studio.core.rules.errors import StudioError
 from studio.core.sandboxes.box.probe import probe
-from studio.core.store import migrate, places
+from studio.core.store import failing, migrate, places
 from studio.core.store.tables import SCHEMA
 from studio.settings import Settings, signing_key
 
+T = TypeVar("T")
+MOST_STUCK = 20
 FREE_BYTES = 512 * 1024 * 1024
 SAFE_SQLITE = (3, 51, 3)
 PACKAGES = ("starlette", "uvicorn", "sse-starlette", "SQLAlchemy", "httpx", "mcp", "openai")
@@ -43,6 +47,7 @@ def examine(settings: Settings) -> list[Check]:
         _key(settings.key_file),
         *_store(settings),
         _export(settings),
+        _sessions(settings),
         _sandbox(),
         _settings(settings),
     ]
@@ -138,18 +143,35 @@ def _about(kind: places.Kind, url: sa.URL) -> str:
 def _export(settings: Settings) -> Check:
     """Where spans go, by the settings of here and by the worker's own account."""
     words = f"to {urlsplit(settings.collector).netloc}" if settings.collector else "not set here"
+    found = _read(settings, lambda conn: collector.in_words(conn, Clock().now()))
+    if found is None:
+        return Check(name="collector", ok=True, words=words)
+    ok, said = found
+    return Check(name="collector", ok=ok, words=f"{words}; {said}")
+
+
+def _sessions(settings: Settings) -> Check:
+    """Whether every session can move, as far as the workers know."""
+    stuck = _read(settings, lambda conn: failing.stuck(conn, MOST_STUCK))
+    if not stuck:
+        return Check(name="sessions", ok=True, words="none that a fault of the studio holds up")
+    names = ", ".join(f"{one.session_id} (fault {one.fault})" for one in stuck)
+    words = f"The studio itself fails over {names}. See the log of its worker, and report it."
+    return Check(name="sessions", ok=False, words=words)
+
+
+def _read(settings: Settings, ask: Callable[[sa.Connection], T]) -> T | None:
+    """What a store of this schema answers; None where there is none."""
     try:
         kind, url = places.parse(settings.database_url)
-        known = migrate.current(settings.database_url) == SCHEMA
+        if migrate.current(settings.database_url) != SCHEMA:
+            return None
     except (StudioError, OSError):
-        return Check(name="collector", ok=True, words=words)
-    if not known:
-        return Check(name="collector", ok=True, words=words)
+        return None
     engine = places.engine(kind, url)
     try:
         with engine.connect() as conn:
-            ok, said = collector.in_words(conn, Clock().now())
-            return Check(name="collector", ok=ok, words=f"{words}; {said}")
+            return ask(conn)
     finally:
         engine.dispose()
 

@@ -576,10 +576,10 @@ class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
         """How the store does, in figures (see `projections.health`)."""
         return await health.figures(self._db, self._clock.now(), self._data)
 
-    async def trouble(self) -> str:
-        """What a person should know on every page while it lasts; "" when all is well."""
+    async def trouble(self, role: str = "viewer") -> str:
+        """What somebody of that role should know on every page; "" when all is well."""
         try:
-            return health.trouble(await self.health())
+            return health.trouble(await self.health(), role)
         except Unavailable as error:
             return f"Nothing can be read at the moment: {error.message}"
 

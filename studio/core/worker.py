@@ -27,6 +27,7 @@ from studio.core.work.environments.operations import Operations
 from studio.core.work.environments.places import Places
 from studio.core.work.environments.sweeping import Sweeping
 from studio.core.work.environments.turns import Turns
+from studio.core.work.failing import SOON, Failing
 from studio.core.work.hold import Hold
 from studio.core.work.opening import Opening
 from studio.core.work.probing import Look, Probing
@@ -38,7 +39,6 @@ HEARTBEAT_SECONDS = 3.0
 WATCH_SECONDS = 0.3
 TIDY_SECONDS = 60.0
 POLL_SECONDS = 1.0
-RETRY_MILLISECONDS = 2_000
 
 
 class Worker:
@@ -63,7 +63,7 @@ class Worker:
             environments=Turns(places) if places is not None else None,
         )  # fmt: skip
         self.places, self.beside = places, beside
-        self.outage = self.driver.outage
+        self.outage, self.failing = self.driver.outage, Failing(self.driver)
         self.name, self.concurrency = name, concurrency
         self.probing = Probing(
             db=db, journal=journal, feed=feed, clock=clock, opening=self.opening, worker=name,
@@ -219,31 +219,39 @@ class Worker:
         hold.task = group.create_task(self._keep(hold), name=f"session {lease.session_id}")
 
     async def _keep(self, hold: Hold) -> None:
-        """Move one session until it rests; a fault of ours is retried later, never lost."""
+        """Move one session until it rests; a fault of ours is tried again, never lost."""
         session_id = hold.lease.session_id
         try:
             async with hold.out:
                 await self.driver.move(hold)
-        except* LeaseLost:
-            log.warning("Session %s could not be kept: its lease ran out.", session_id)
-            await self._give_up(hold)
-        except* Exception:
-            log.exception("Session %s could not be moved; it is tried again.", session_id)
-            await self._give_up(hold)
+        except* Exception as group:  # noqa: BLE001 - it is told below
+            await self._give_up(hold, await self._later(hold, group))
         finally:
             self.holds.pop(session_id, None)
             if hold.grew.is_set():  # it may have grown after the rules were last asked
                 self._hinted.add(session_id)
                 self._wake.set()
 
-    async def _give_up(self, hold: Hold) -> None:
-        """Let the session go, which nobody can take while the store says that we hold it.
+    async def _later(self, hold: Hold, group: BaseExceptionGroup[Any]) -> int:
+        """When (ms, UTC) a session is tried again that could not be moved, by the reason."""
+        session_id, (_, ours) = hold.lease.session_id, group.split((LeaseLost, Unavailable))
+        if ours is not None:
+            return await self.failing.note(hold, ours)
+        elif group.subgroup(LeaseLost) is not None:
+            log.warning("Session %s could not be kept: its lease ran out.", session_id)
+        else:
+            words = "Session %s could not be moved; it is tried again."
+            log.error(words, session_id, exc_info=group)
+        return self.clock.now() + SOON
 
-        A store that cannot record an outcome seldom records this at once, so it is tried until it
-        does. A lease that somebody else has by now is not touched.
+    async def _give_up(self, hold: Hold, later: int) -> None:
+        """Let the session go until then.
+
+        Nobody can take it while the store says that we hold it. A store that cannot record an
+        outcome seldom records this at once, so it is tried until it does. A lease that somebody
+        else has by now is not touched.
         """
         while True:
-            later = self.clock.now() + RETRY_MILLISECONDS
             try:
                 again = await wakes.release(self.db, hold.lease, later)
             except Unavailable as error:

@@ -19,7 +19,6 @@ from studio.web.hub import Chunk, Hub, Key
 from studio.web.topics import message
 
 BEAT_SECONDS = 10.0
-HEALTH: Key = ("health", "")
 VIEWS: Key = ("views", "views")
 LOOK_SECONDS = 1.0  # how often a stream asks whether its person is still signed in
 
@@ -117,7 +116,8 @@ def answer(request: Request, *keys: Key) -> EventSourceResponse:
     """A stream of these topics, of the counts in the frame and of the banner."""
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
     counts: Key = ("pending", _scope(request.state.person))
-    everywhere: tuple[Key, ...] = (counts, HEALTH)
+    health: Key = ("health", "admin" if request.state.person.role == "admin" else "viewer")
+    everywhere: tuple[Key, ...] = (counts, health)
     told = stream(request.app.state.hub, request.state.secret, (*keys, *everywhere), after)
     # our own `beat` says that we live: comments are not seen by the page
     return EventSourceResponse(

@@ -67,7 +67,7 @@ async def frame(request: Request, title: str, *, nav: str = "", live: str | None
         person_name=person.id,
         person_role=person.role,
         live_url=live or COUNTS,
-        banner=await reader.trouble(),
+        banner=await reader.trouble(person.role),
         has_demo=request.app.state.demo is not None,
     )
 

@@ -220,21 +220,21 @@ class PendingTopic(Topic):
 
 
 class HealthTopic(Topic):
-    """The banner: what everyone should know of the store while it lasts. It has no ids."""
+    """The banner: what everyone of a role should know of the store. It has no ids."""
 
     pace = nap = 0.5  # nothing rings when a disk fills up
 
-    def __init__(self, reader: Reader, _name: str) -> None:
+    def __init__(self, reader: Reader, role: str) -> None:
         super().__init__(reader)
-        self._trouble = ""
+        self._role, self._trouble = role, ""
 
     async def open(self) -> None:
         """See how it is."""
-        self._trouble = await self.reader.trouble()
+        self._trouble = await self.reader.trouble(self._role)
 
     async def news(self) -> list[Chunk]:
         """The words, when they are others."""
-        before, self._trouble = self._trouble, await self.reader.trouble()
+        before, self._trouble = self._trouble, await self.reader.trouble(self._role)
         return [] if self._trouble == before else [await self.catch_up("")]
 
     async def catch_up(self, after: str) -> Chunk:

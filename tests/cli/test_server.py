@@ -197,6 +197,23 @@ def test_doctor_says_what_a_store_is_that_this_program_did_not_leave(
     assert found["ok"] == (done.returncode == 0) == ("next start" in words)
 
 
+def test_doctor_names_sessions_that_cannot_move_and_their_fault(tmp_path: Path):
+    assert run("migrate", STUDIO_DATA=str(tmp_path)).returncode == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "studio.db")) as file, file:
+        file.execute("INSERT INTO wakes (session_id, due) VALUES ('ses_a', 60000), ('ses_b', 9)")
+        file.execute(
+            "INSERT INTO failing (session_id, tries, seq, fault, again) VALUES "
+            "('ses_a', 5, 1, 'flt_a', 60000), ('ses_b', 4, 1, 'flt_b', 9)"
+        )
+
+    done = run("doctor", "--json", STUDIO_DATA=str(tmp_path))
+
+    (found,) = [check for check in json.loads(done.stdout) if check["name"] == "sessions"]
+    assert (done.returncode, found["ok"]) == (1, False)
+    assert "ses_a (fault flt_a)" in found["words"]
+    assert "ses_b" not in found["words"]
+
+
 def test_doctor_goes_on_where_it_may_not_look(tmp_path: Path):
     done = run("doctor", "--json", STUDIO_DATA=str(tmp_path), STUDIO_KEY_FILE=f"/{'x' * 300}")
 

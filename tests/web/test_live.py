@@ -158,7 +158,7 @@ async def test_trouble_of_the_store_is_pushed_and_taken_back(
 ) -> None:
     said = ["", "The disk <full>."]
 
-    async def trouble() -> str:
+    async def trouble(role: str) -> str:
         return said[-1]
 
     monkeypatch.setattr(studio.reader, "trouble", trouble)

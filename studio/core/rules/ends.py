@@ -5,7 +5,7 @@ Whatever is open when a turn ends gets its one result first.
 
 from studio.core.rules import contents, effects
 from studio.core.rules import events as e
-from studio.core.rules.session import Call, Turn, Wait
+from studio.core.rules.session import Call, Session, Turn, Wait
 
 LOST = "summary.lost"
 SUMMARY_ATTEMPTS = 2  # at the same summary, when a worker died over it
@@ -68,6 +68,21 @@ def fail(turn: Turn, code: str, message: str) -> list[e.Event]:
     """End the turn without an answer; whatever is open is closed first."""
     closing = close(turn, by="runtime", words=message)
     return [*closing, e.TurnFailed(turn_id=turn.id, code=code, message=message)]
+
+
+def give_up(session: Session, tries: int, fault: str) -> list[e.Event]:
+    """End the turn in hand, if there is one, over which the studio itself failed so often."""
+    turn = session.turn
+    if turn is None or turn.is_over:
+        return []
+    words = "The studio itself failed, so the turn was ended."
+    message = (
+        f"The studio itself failed over this turn {tries} times in a row, so the turn was ended "
+        f"and nothing more is sent for it. The studio's log says what happened, at {fault}. Send a "
+        "message to try again; if it fails again, report it with those lines of the log."
+    )
+    ended = e.TurnFailed(turn_id=turn.id, code="studio.fault", message=message)
+    return [*close(turn, by="runtime", words=words), ended]
 
 
 def cancelled(turn: Turn, by: str, reason: str) -> e.TurnCancelled:

@@ -4,7 +4,7 @@ Three families: the truth (`events`, `blobs`, `files`, `pieces`), what is derive
 be rebuilt (`sessions turns effects waits artifacts artifact_versions artifact_links agents plugins
 skills session_plugins usage_days usage_sessions usage_plugins policies keys secrets providers
 default_models probes environment_manifests environments environment_labels disk_versions egress
-operations views checkpoints`), and what is bookkeeping of its own (`positions wakes workers
+operations views checkpoints`), and what is bookkeeping of its own (`positions wakes failing workers
 receipts uploads sign_ins spent listings plugin_folders drafts key_uses sealed secret_uses
 artifact_link_uses collector backfills`).
 Beside them stands what others claim (`outside_traces outside_spans outside_payloads
@@ -13,7 +13,7 @@ outside_refusals`): traces of agents elsewhere, kept for a time.
 
 import sqlalchemy as sa
 
-SCHEMA = "0006"  # the newest of migrations/versions
+SCHEMA = "0007"  # the newest of migrations/versions
 metadata = sa.MetaData()
 # What a timeline of an environment shows; a query that says it so, to the letter, has an index.
 MILESTONES = (
@@ -678,6 +678,16 @@ wakes = sa.Table(  # one row a session: may it move, when, and who holds it
     _partial("wakes_due", "due", where="due IS NOT NULL AND owner IS NULL"),
     _partial("wakes_owner", "owner", where="owner IS NOT NULL"),
 )  # fmt: skip
+
+failing = sa.Table(  # sessions that could not be moved for a fault of ours, see store/failing.py
+    "failing",
+    metadata,
+    sa.Column("session_id", sa.Text, primary_key=True),
+    sa.Column("tries", sa.BigInteger, nullable=False),  # in a row that nothing came of
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of the newest fact that is progress
+    _text("fault"),  # the newest, as the log has it
+    _time("again", nullable=False),  # when it is tried again
+)
 
 workers = sa.Table(
     "workers",

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from studio.core.rules.outside.claims import Limits
-from studio.core.store import files, outside_sweeping, people, probes, raw, uploads
+from studio.core.store import failing, files, outside_sweeping, people, probes, raw, uploads
 from studio.core.store.db import Db
 
 DAY = 86_400_000
@@ -17,6 +17,7 @@ SWEEPS = (
     (uploads.SWEEP, UPLOADS),
     ("DELETE FROM drafts WHERE id IN (SELECT id FROM drafts WHERE time < ? LIMIT ?)", DRAFTS),
     (probes.SWEEP, PROBES),
+    (failing.SWEEP, DAY),
 )  # fmt: skip
 OLD_SIGN_INS = (
     "DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE seen < ? OR made < ? LIMIT ?)"
@@ -27,10 +28,10 @@ def sweep(conn: sa.Connection, now: int, ages: people.Ages) -> int:
     """Take away a batch of what is too old; how many rows went.
 
     Receipts answer a repeated command for seven days, used tokens are remembered until long after
-    they would have run out, sign-ins for as long as they are good, uploads that no
-    message carries and plugins that nobody confirmed for a day, a look at something outside for
-    30 days after its end, the newest at each target for ever. (A rebuild from the journal brings
-    old looks back until the next sweep.)
+    they would have run out, sign-ins for as long as they are good, uploads that no message
+    carries, plugins that nobody confirmed and faults that did not come back for a day, a look at
+    something outside for 30 days after its end, the newest at each target for ever. (A rebuild
+    from the journal brings old looks back until the next sweep.)
     """
     gone = raw.put(conn, OLD_SIGN_INS, (now - ages.idle, now - ages.total, BATCH))
     return gone + sum(raw.put(conn, statement, (now - age, BATCH)) for statement, age in SWEEPS)

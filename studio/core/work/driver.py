@@ -36,6 +36,7 @@ from studio.core.work.sending import Sending
 
 Rule = Callable[[Session], Sequence[e.Event]]
 Look = Callable[[Any, Session], object]
+Also = Callable[[Any, Session, list[e.Fact]], object]
 T = TypeVar("T")
 
 
@@ -95,11 +96,18 @@ class Driver:
         running = frozenset(hold.running)
         return lambda session: turn.advance(session, self.clock.now(), running).events
 
-    async def commit(self, hold: Hold, rule: Rule, before: Look | None = None) -> Committed:
+    async def commit(
+        self, hold: Hold, rule: Rule, before: Look | None = None, also: Also | None = None
+    ) -> Committed:
         """Record what a rule says, if the session is still ours; outlasts a store that is away."""
         return await self.outage.outlast(
             lambda: self.journal.commit(
-                hold.lease.session_id, rule, at=self.clock.now(), fence=hold.lease, before=before
+                hold.lease.session_id,
+                rule,
+                at=self.clock.now(),
+                fence=hold.lease,
+                before=before,
+                also=also,
             ),
             ready=lambda: self.clock.monotonic() < hold.good_until,  # the heartbeat came through
         )

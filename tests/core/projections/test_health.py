@@ -80,7 +80,13 @@ async def test_a_clock_that_is_behind_is_trouble_for_every_page(
     ],
 )
 def test_trouble_is_told_in_words(figure: dict[str, object], words: str) -> None:
-    well = {"last_error": None, "disk_free": 10**12, "clock_behind": False, "wake_lag": 0}
+    well = {
+        "last_error": None,
+        "disk_free": 10**12,
+        "clock_behind": False,
+        "wake_lag": 0,
+        "stuck": (),
+    }
 
     assert trouble(well) == ""
     assert words in trouble({**well, **figure})
@@ -96,7 +102,13 @@ def test_trouble_is_told_in_words(figure: dict[str, object], words: str) -> None
 def test_the_words_stand_still_while_figures_move(
     one: dict[str, object], two: dict[str, object]
 ) -> None:
-    well = {"last_error": None, "disk_free": 10**12, "clock_behind": False, "wake_lag": 0}
+    well = {
+        "last_error": None,
+        "disk_free": 10**12,
+        "clock_behind": False,
+        "wake_lag": 0,
+        "stuck": (),
+    }
 
     assert trouble({**well, **one}) == trouble({**well, **two})
 

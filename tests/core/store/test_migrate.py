@@ -157,6 +157,7 @@ async def test_facts_are_never_changed_or_removed(store: Any, verb: str) -> None
 
 
 OLDER = (
+    "DROP TABLE failing",
     "DROP TABLE outside_senders",
     "ALTER TABLE outside_traces DROP COLUMN bytes",
     "ALTER TABLE outside_spans DROP COLUMN bytes",
@@ -190,3 +191,16 @@ def test_bytes_of_spans_that_are_here_are_counted_when_a_store_is_brought_up(
     engine.dispose()
     assert [tuple(row) for row in traces] == [("t", 5)]
     assert [tuple(row) for row in senders] == [("ann", 1, 5), ("bob", 1, 0)]
+
+
+def test_a_store_without_word_of_failing_sessions_gets_a_place_for_it(ready_url: str) -> None:
+    kind, parsed = places.parse(ready_url)
+    before = shape(ready_url)
+    engine = places.engine(kind, parsed)
+    with engine.begin() as conn:
+        raw.put(conn, "DROP TABLE failing")
+        raw.put(conn, "UPDATE alembic_version SET version_num = '0006'")
+    engine.dispose()
+
+    assert migrate.migrate(ready_url) == tables.SCHEMA
+    assert shape(ready_url) == before

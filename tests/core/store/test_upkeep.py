@@ -1,7 +1,7 @@
 """What is swept, and what stays."""
 
 from studio.core.rules.files import Found
-from studio.core.store import people, raw, upkeep, uploads
+from studio.core.store import failing, people, raw, upkeep, uploads
 from tests.core.store.conftest import Store
 
 NOW = 1_800_000_000_000
@@ -27,6 +27,16 @@ async def test_plugins_that_nobody_confirmed_go_after_a_day(store: Store) -> Non
     await upkeep.sweep_all(store.db, NOW)
 
     assert await store.every("SELECT id FROM drafts") == [("drf_new",)]
+
+
+async def test_faults_that_did_not_come_back_go_after_a_day(store: Store) -> None:
+    for name, age in (("old", upkeep.DAY + 1), ("new", upkeep.DAY - 1)):
+        row = failing.Failing(session_id=name, tries=1, seq=1, fault="flt_1", again=NOW - age)
+        await store.db.touch(lambda conn, row=row: failing.keep(conn, row))
+
+    await upkeep.sweep_all(store.db, NOW)
+
+    assert await store.every("SELECT session_id FROM failing") == [("new",)]
 
 
 async def test_of_old_looks_the_newest_at_each_target_stays(store: Store) -> None:
