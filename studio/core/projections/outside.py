@@ -207,7 +207,7 @@ def head(conn: sa.Connection, trace_id: str) -> OutsideRow:
     row = conn.execute(query).mappings().one_or_none()
     if row is None:
         raise NotFound(
-            "There is no such trace from outside. It may have been swept.",
+            "There is no such trace from outside. It may have been swept or forgotten.",
             code="outside_trace.not_found",
         )
     return _row(row)

@@ -71,7 +71,7 @@ class OutsideVerbs(Verbs):
             found = outside_sweeping.forget(conn, trace_id) if trace_id.isalnum() else None
             if found is None:
                 raise NotFound(
-                    "There is no such trace from outside. It may have been swept.",
+                    "There is no such trace from outside. It may have been swept or forgotten.",
                     code="outside_trace.not_found",
                 )
             forgotten = e.OutsideTraceForgotten(
