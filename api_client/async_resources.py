@@ -198,6 +198,7 @@ class AsyncOutsideTraces(AsyncResource):
     list = AsyncItems(outside_traces.index)
     show = AsyncVerb(outside_traces.show)
     spans = AsyncVerb(outside_traces.spans)
+    forget = AsyncVerb(outside_traces.forget)
 
 
 class AsyncViews(AsyncResource):

@@ -22,5 +22,10 @@ def spans(trace_id: str) -> Call[Trace]:
     return get(f"{_path(trace_id)}/spans")
 
 
+def forget(trace_id: str) -> Call[None]:
+    """Take one away with all its spans, for good; for admins."""
+    return Call(method="DELETE", path=_path(trace_id))
+
+
 def _path(trace_id: str) -> str:
     return f"/v1/outside-traces/{part(trace_id)}"

@@ -201,6 +201,7 @@ class OutsideTraces(Resource):
     list = Items(outside_traces.index)
     show = Verb(outside_traces.show)
     spans = Verb(outside_traces.spans)
+    forget = Verb(outside_traces.forget)
 
 
 class Views(Resource):

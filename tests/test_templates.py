@@ -41,6 +41,7 @@ ONLY_SOMETIMES = {
     "artifacts/_made.html",
     "environments/_faults.html",
     "turns/_map.html",
+    "outside/_crowd.html",
 }
 
 

@@ -28,7 +28,7 @@ class BackfillAsked(TypedDict):
 
 
 class CollectorState(TypedDict):
-    """How it stands; `state` is off, gone, failing or well, `behind` counts turns."""
+    """How it stands; `state` is off, gone, failing, refusing or well, `behind` counts turns."""
 
     state: str
     endpoint: str

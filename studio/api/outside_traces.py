@@ -1,4 +1,4 @@
-"""Traces from outside, read: list them, read one, take one away as OTLP's JSON."""
+"""Traces from outside: list them, read one, have its spans as OTLP's JSON, forget one."""
 
 from typing import Any
 
@@ -36,6 +36,11 @@ async def spans(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
     )
 
 
+async def forget(ask: Ask[b.NoQuery, b.NoBody]) -> None:
+    """Take one away."""
+    await ask.runtime.forget_outside_trace(ask.person, ask.part("id"))
+
+
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
     Endpoint(
         name="list_outside_traces", method="GET", path="/outside-traces", call=index,
@@ -50,5 +55,10 @@ ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (
         name="show_outside_spans", method="GET", path="/outside-traces/{id}/spans", call=spans,
         gives=a.Trace,
         says="Read every span of a trace from outside in full, as OTLP's JSON, streamed.",
+    ),
+    Endpoint(
+        name="forget_outside_trace", method="DELETE", path="/outside-traces/{id}", call=forget,
+        gives=None, status=204, least="admin",
+        says="Take a trace from outside away with all its spans, for good; for admins.",
     ),
 )  # fmt: skip

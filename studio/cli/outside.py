@@ -1,4 +1,4 @@
-"""Traces from outside on the command line: list them, read one."""
+"""Traces from outside on the command line: list them, read one, forget one."""
 
 import itertools
 from typing import Any
@@ -56,6 +56,16 @@ def show(context: Context) -> None:
     )  # fmt: skip
 
 
+def forget(context: Context) -> None:
+    """Take one away."""
+    with context.client() as studio:
+        studio.outside_traces.forget(context.given.id)
+    if context.as_json:
+        context.terminal.json({"forgotten": context.given.id})
+    else:
+        context.terminal.say(f"{context.given.id} is forgotten, with all its spans.")
+
+
 def _took(span: dict[str, Any]) -> str:
     end = int(span["endTimeUnixNano"])
     return f"{max(end - int(span['startTimeUnixNano']), 0) / MS:,.1f}" if end else "open"
@@ -76,6 +86,11 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         group="outside", name="show", says="show the spans of a trace from outside",
         example="studio outside show 4bf92f3577b34da6a3ce929d0e0e4736 --json", run=show,
+        arguments=(argument("id", metavar="TRACE", help="the trace's id, 32 hex characters"),),
+    ),
+    Command(
+        group="outside", name="forget", says="take a trace from outside away for good (admins)",
+        example="studio outside forget 4bf92f3577b34da6a3ce929d0e0e4736", run=forget,
         arguments=(argument("id", metavar="TRACE", help="the trace's id, 32 hex characters"),),
     ),
 )  # fmt: skip

@@ -110,6 +110,8 @@ class ExportQuestions(TraceQuestions):
         inline: bool = False,
     ) -> Export:  # fmt: skip
         """Every turn that fits; `filters` are as in `turn_list.of_texts`."""
+        filters = {name: filters.get(name, "") for name in turn_list.FILTERS}
+        turn_list.checked_days(filters)
         asked = turn_list.of_texts(filters, self._clock.now())
         pages.plain(asked.agent, asked.tool, asked.plugin, asked.error)
         pages.one_of("status", asked.status, turn_list.STATUSES)

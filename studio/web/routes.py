@@ -57,6 +57,7 @@ routes = [
     _get("/traces/collector", "collector.panel"),
     _get("/traces/outside", "outside_traces.index"),
     _get("/traces/{trace_id}", "outside_traces.show"),
+    _post("/traces/{trace_id}/removal", "outside_traces.forget"),
     _get("/sessions/{session_id}/turns/{turn}/comparison", "comparison.show"),
     _get("/sessions/{session_id}/turns/{turn}", "turns.show"),
     _get("/artifacts/{artifact_id}", "artifacts.show"),

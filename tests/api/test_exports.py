@@ -53,6 +53,9 @@ async def test_lists_are_taken_away_with_their_filters(studio: Studio):
         ("format=jsonl&tool=pay", "export.filters"),
         ("format=jsonl&of=turns&q=x", "export.filters"),
         ("format=jsonl&of=turns&status=idle", "invalid"),
+        ("format=jsonl&of=turns&since=2026-02-31", "filter.invalid"),
+        ("format=jsonl&of=turns&until=2026-13-01", "filter.invalid"),
+        ("format=jsonl&of=turns&since=2026-12-05&until=2026-11-01", "filter.invalid"),
     ],
 )
 async def test_what_makes_no_export_is_refused_before_it_begins(studio: Studio, query, code):

@@ -44,3 +44,17 @@ def test_a_trace_that_is_not_there_is_told(studio: Live) -> None:
 
     assert done.returncode != 0
     assert "no such trace from outside" in done.stderr
+
+
+def test_a_trace_is_forgotten(studio: Live) -> None:
+    send(studio)
+
+    done = studio.run("outside", "forget", TRACE)
+    gone = studio.run("outside", "show", TRACE)
+    again = studio.run("outside", "forget", TRACE, "--json")
+
+    assert (done.returncode, done.stdout.strip()) == (
+        0, f"{TRACE} is forgotten, with all its spans.",
+    )  # fmt: skip
+    assert (gone.returncode, again.returncode) == (1, 1)
+    assert "no such trace from outside" in again.stderr

@@ -118,3 +118,24 @@ async def test_what_waits_is_counted_from_where_it_was_looked_at_last(
     assert none == []
     assert looked == sorted(set(looked[:-1])) + looked[-1:]
     assert looked[0] == place
+
+
+async def test_a_collector_that_answers_no_to_everything_is_not_said_to_be_sending(
+    studio: Studio, alice: Visitor
+) -> None:
+    now = studio.story.clock.now()
+    place = await collector.take(studio.db, "w", now, 60_000, "http://otel.example")
+    assert place is not None
+    lost = Came(refused=7, heard=True, words="It answered 401.")
+    await collector.move(studio.db, "w", place, Place(at=place.at + 1), lost, now)
+    refusing = (await alice.open("/traces")).one("section", id="collector").text
+    taken = Came(sent=7, heard=True)
+    at = Place(at=place.at + 1)
+    await collector.move(studio.db, "w", at, Place(at=place.at + 2), taken, now + 1_000)
+    sending = (await alice.open("/traces")).one("section", id="collector").text
+
+    assert "refusing" in refusing
+    assert "took none of the spans" in refusing
+    assert "It answered 401." in refusing
+    assert "sending" in sending
+    assert "refusing" not in sending

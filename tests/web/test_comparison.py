@@ -41,7 +41,8 @@ async def test_a_strangers_turn_is_nowhere(
 
     await charlie.open(f"/sessions/{other}/turns/1/comparison?with={mine}/1", status=404)
     await alice.open(f"/sessions/{other}/turns/1/comparison?with={mine}/1")
-    await alice.open(f"/sessions/{other}/turns/1/comparison?with=zebra/9", status=404)
+    for strange in ("zebra/9", "zebra", f"{mine}", f"{mine}/"):
+        await alice.open(f"/sessions/{other}/turns/1/comparison?with={strange}", status=404)
 
 
 async def test_the_first_difference_of_long_turns_is_on_the_page(
@@ -80,3 +81,21 @@ async def test_what_was_not_looked_at_is_not_said_to_be_the_same(
 
     assert "Both did the same" not in page.one("main").text
     assert "only those are compared" in page.one("main").text
+
+
+async def test_arguments_are_told_apart_where_calls_ended_otherwise(
+    studio: Studio, alice: Visitor
+) -> None:
+    sessions = [await studio.story.session(title) for title in ("First", "Second")]
+    for session_id, act in zip(sessions, (studio.story.run, studio.story.lose), strict=True):
+        await studio.story.message(session_id)
+        (call,) = await studio.story.reply(
+            session_id, "", {"tool": "dig", "arguments": {"for": session_id}}
+        )
+        await act(session_id, call)
+
+    page = await alice.open(f"/sessions/{sessions[1]}/turns/1/comparison?with={sessions[0]}/1")
+
+    main = page.one("main")
+    assert "ended otherwise, called with other arguments" in main.text
+    assert [main.one("del").text, main.one("ins").text] == sessions

@@ -123,3 +123,18 @@ async def test_the_moments_in_the_form_hold_what_is_shown(studio: Studio, alice:
     again = await alice.open(f"{url}&from={since}&to={until}")
 
     assert again.one("tbody").text == page.one("tbody").text
+
+
+async def test_a_moment_that_is_not_understood_is_said(studio: Studio, alice: Visitor) -> None:
+    desk = await lived(studio)
+    url = f"/environments/{desk}?tab=timeline"
+
+    junk = (await alice.open(f"{url}&from=zebra&to=9999-99-99&span=eon")).one("main")
+    turned = (await alice.open(f"{url}&from=2026-02-01T00:00&to=2026-01-01T00:00")).one("main")
+    again = (await alice.open(f"{url}&from=zebra&region=all")).text
+
+    assert "“zebra” is no moment" in junk.text
+    assert "“9999-99-99” is no moment" in junk.text
+    assert "“eon” is no stretch: choose hour, day, week or all." in junk.text
+    assert "“2026-02-01T00:00” is not before “2026-01-01T00:00”." in turned.text
+    assert "“zebra” is no moment" in again

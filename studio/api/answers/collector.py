@@ -37,7 +37,9 @@ class CollectorState:
     """How the export stands. Counts are of spans, but for `behind`, which is of turns."""
 
     state: Annotated[
-        str, "off (no collector is set), gone (no worker exports now), failing or well."
+        str,
+        "off (no collector is set), gone (no worker exports now), "
+        "failing, refusing (its newest answer took no spans) or well.",
     ]
     endpoint: Annotated[str, "Scheme, host and port of the collector."]
     sent: int

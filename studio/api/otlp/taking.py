@@ -41,9 +41,8 @@ async def take(ask: Ask[b.NoQuery, b.NoBody]) -> Response:
             done = await ask.runtime.take_spans(ask.person, spans)
     count = done.refused_count
     words = claims.told(done.refused)
-    return answering.taken(
-        kind, count, f"{count:,} of {count + done.new + done.here:,} spans: {words}."
-    )
+    of = f"{count:,} of {count + done.new + done.here:,} spans: {words}. {done.advice}"
+    return answering.taken(kind, count, of.rstrip())
 
 
 def _looked_at(request: Request) -> tuple[str, bool]:

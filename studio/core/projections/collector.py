@@ -26,7 +26,8 @@ e, f = tables.events.c, tables.effects.c
 class CollectorState:
     """How the export stands. Times are ms, counts are of spans but for `behind`, which is turns.
 
-    `state` is off (no collector is set), gone (no worker exports now), failing or well. `behind`
+    `state` is off (no collector is set), gone (no worker exports now), failing, refusing (its
+    newest answer took none of the spans, which do not go again by themselves) or well. `behind`
     counts up to BEHIND turns that ended and were not sent; `oldest` is when the first of them did.
     While it is off nothing is counted, and turns that ended after `unsent_since` were not sent.
     """
@@ -93,6 +94,8 @@ def state(conn: sa.Connection, now: int, waiting_ones: Waiting | None = None) ->
         )  # fmt: skip
     waiting = (waiting_ones or Waiting()).times(conn, Place(at=row.position))
     how = "well" if row.failing_since is None else "failing"
+    if how == "well" and row.refused and (row.error_at or 0) > (row.last_sent or 0):
+        how = "refusing"
     if not row.is_worked(now):
         how = "gone"
     return CollectorState(
@@ -217,4 +220,5 @@ def in_words(conn: sa.Connection, now: int) -> tuple[bool, str]:
     if found.state == "off":
         return True, f"no worker has a collector now{', ' + words if words else ''} before"
     said = f"{found.endpoint}: {found.state}{', ' + words if words else ''}{behind}"
-    return found.state != "failing", said + (f"; last error: {found.error}" if found.error else "")
+    is_well = found.state not in ("failing", "refusing")
+    return is_well, said + (f"; last error: {found.error}" if found.error else "")

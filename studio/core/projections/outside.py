@@ -16,7 +16,7 @@ from studio.core.projections.pages import Page
 from studio.core.rules.errors import NotFound
 from studio.core.rules.outside import arranging
 from studio.core.rules.outside.arranging import Outside, Place
-from studio.core.rules.outside.claims import REASONS
+from studio.core.rules.outside.claims import REASONS, Crowd
 from studio.core.rules.spans import Span, Trace
 from studio.core.store import outside, tables
 
@@ -107,7 +107,10 @@ class OutsideSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalRow:
-    """Spans of a sender that were not kept, by reason, with the last one that was named."""
+    """Spans of a sender that were not kept, by reason, with the last one that was named.
+
+    `crowd` is what is here of a sender that has no room.
+    """
 
     sent_by: str
     code: str
@@ -115,6 +118,7 @@ class RefusalRow:
     count: int
     example: str
     time: int
+    crowd: Crowd | None = None
 
 
 def page(
@@ -169,7 +173,13 @@ def refusals(conn: sa.Connection) -> list[RefusalRow]:
     """What was refused lately, the newest first."""
     query = sa.select(r.sent_by, r.code, r.count, r.example, r.time).order_by(r.time.desc(), r.code)
     rows = conn.execute(query.limit(NAMES)).mappings()
-    return [RefusalRow(reason=REASONS.get(row["code"], row["code"]), **row) for row in rows]
+    return [
+        RefusalRow(
+            reason=REASONS.get(row["code"], row["code"]), **row,
+            crowd=outside.room(conn, row["sent_by"]) if row["code"] == "sender_full" else None,
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def one(conn: sa.Connection, trace_id: str) -> OutsideTrace:
@@ -197,7 +207,7 @@ def head(conn: sa.Connection, trace_id: str) -> OutsideRow:
     row = conn.execute(query).mappings().one_or_none()
     if row is None:
         raise NotFound(
-            "There is no such trace from outside. It may have been swept.",
+            "There is no such trace from outside. It may have been swept or forgotten.",
             code="outside_trace.not_found",
         )
     return _row(row)

@@ -15,10 +15,15 @@ from studio.core.projections import pages, sessions
 from studio.core.projections.pages import Page
 from studio.core.projections.sessions import TurnRow
 from studio.core.rules.access import Person
+from studio.core.rules.errors import Invalid
 from studio.core.store import tables
 
 STATUSES = (
     "queued", "running", "held", "waiting", "completed", "failed", "cancelled",
+)  # fmt: skip
+FILTERS = (
+    "agent", "status", "tool", "plugin", "error", "seconds", "under", "cost", "days", "since",
+    "until",
 )  # fmt: skip
 LOOKED = 20_000  # turns that one look goes through, whatever is asked for
 USUAL = 1_000  # newest turns, or calls, that say what is usual
@@ -66,6 +71,20 @@ def of_texts(given: Mapping[str, str], now: int) -> AskedTurns:
         least_cost=number(given.get("cost", "")), since=since,
         until=None if until is None else until + DAY,
     )  # fmt: skip
+
+
+def checked_days(given: Mapping[str, str]) -> None:
+    """Invalid when since or until is no day, or the last day comes before the first."""
+    wrong = {
+        name: "is no day: write it as 2026-11-30."
+        for name in ("since", "until")
+        if given.get(name) and day(given[name]) is None
+    }
+    first, last = day(given.get("since", "")), day(given.get("until", ""))
+    if first is not None and last is not None and last < first:
+        wrong["until"] = "is before `since`."
+    if wrong:
+        raise Invalid("A filter is not understood.", code="filter.invalid", fields=wrong)
 
 
 def number(text: str) -> float | None:

@@ -16,13 +16,15 @@ class Pair:
     """What both turns did at one place, or what only one of them did.
 
     `change`: same, arguments (called otherwise), outcome (ended otherwise), left or right (only
-    there). `slower` is how many ms longer the right one took, `dearer` how many dollars more it
-    cost; None where there is only one, or where one is unknown.
+    there). `is_other`: the arguments differ, whatever else does. `slower` is how many ms longer
+    the right one took, `dearer` how many dollars more it cost; None where there is only one, or
+    where one is unknown.
     """
 
     left: Span | None
     right: Span | None
     change: Change
+    is_other: bool = False
     slower: int | None = None
     dearer: float | None = None
 
@@ -73,13 +75,14 @@ def _key(span: Span) -> tuple[str, str]:
 
 def _pair(one: Span, two: Span, left_now: int, right_now: int, hashes: Mapping[str, str]) -> Pair:
     change: Change = "same"
+    is_other = one.kind == "tool" and _hash(one, hashes) != _hash(two, hashes)
     if one.state != two.state or one.choice != two.choice:
         change = "outcome"
-    elif one.kind == "tool" and _hash(one, hashes) != _hash(two, hashes):
+    elif is_other:
         change = "arguments"
     slower = two.lasted(right_now) - one.lasted(left_now)
     dearer = two.cost - one.cost if one.cost is not None and two.cost is not None else None
-    return Pair(left=one, right=two, change=change, slower=slower, dearer=dearer)
+    return Pair(left=one, right=two, change=change, is_other=is_other, slower=slower, dearer=dearer)
 
 
 def _hash(span: Span, hashes: Mapping[str, str]) -> str:

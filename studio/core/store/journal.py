@@ -48,7 +48,8 @@ KEEP_CHECKPOINT = (
 
 Rule = Callable[[Session], Sequence[Event]]
 OtherJournal = Literal[
-    "agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments", "views"
+    "agents", "plugins", "policy", "people", "secrets", "models", "probes", "environments", "views",
+    "outside",
 ]  # fmt: skip
 Others = Sequence[tuple[str, Sequence[Event]]]  # events by the journal they go to
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection as Connection
 
 from studio.core.rules.outside import cutting
-from studio.core.rules.outside.claims import Limits, Refusal, named
+from studio.core.rules.outside.claims import Crowd, Limits, Refusal, named
 from studio.core.rules.outside.recognising import Known
 from studio.core.store import raw
 
@@ -70,6 +70,10 @@ REFUSED = (
     "example = excluded.example, time = excluded.time"
 )
 OF_SENDER = "SELECT bytes FROM outside_senders WHERE sent_by = ?"
+OLDEST = (
+    "SELECT id, changed FROM outside_traces WHERE sent_by = ? AND changed > 0 "
+    "ORDER BY changed, id LIMIT 1"
+)
 SENDER = (
     "INSERT INTO outside_senders (sent_by, spans, bytes, moves) VALUES (?, ?, ?, 1) "
     "ON CONFLICT (sent_by) DO UPDATE SET spans = outside_senders.spans + excluded.spans, "
@@ -215,6 +219,13 @@ def moves(conn: sa.Connection) -> int:
     """A number that grows whenever spans came, were refused or went."""
     (found,) = raw.one(conn, "SELECT coalesce(sum(moves), 0) FROM outside_senders")
     return int(found)
+
+
+def room(conn: sa.Connection, sent_by: str) -> Crowd:
+    """How much of a sender is here, and which of its traces has gone longest without a span."""
+    row, oldest = raw.one(conn, OF_SENDER, (sent_by,)), raw.one(conn, OLDEST, (sent_by,))
+    trace, changed = (oldest[0], oldest[1]) if oldest else ("", None)
+    return Crowd(kept=row[0] if row else 0, oldest=trace, changed=changed)
 
 
 def refuse(conn: sa.Connection, refused: Iterable[Refusal], *, at: int, sent_by: str) -> None:

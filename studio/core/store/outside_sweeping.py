@@ -24,6 +24,10 @@ TOO_MANY = (
 OLD = (
     "SELECT id, changed, sent_by FROM outside_traces WHERE changed < ? ORDER BY changed, id LIMIT ?"
 )
+FORGET = (
+    "UPDATE outside_traces SET changed = 0 WHERE id = ? AND changed > 0 RETURNING sent_by, spans"
+)
+MARKED = "SELECT id FROM outside_traces WHERE id = ? AND changed = 0"
 MARK = "UPDATE outside_traces SET changed = 0 WHERE id = ?"
 SOME = "(SELECT span_id FROM outside_spans WHERE trace_id = ? ORDER BY span_id LIMIT ?)"
 OF_SENDERS = (
@@ -76,6 +80,22 @@ def sweep(conn: sa.Connection, now: int, limits: Limits) -> int:
         _add(senders, {sent_by: (0, 0)})
     outside.moved(conn, senders)
     return gone + raw.put(conn, LET_REFUSALS, (refusals,))
+
+
+def forget(conn: sa.Connection, trace: str) -> tuple[str, int] | None:
+    """Mark a trace, so that nobody sees it and it goes: its sender and how many spans it has; None
+    when there is none."""
+    row = raw.one(conn, FORGET, (trace,))
+    return None if row is None else (row[0], row[1])
+
+
+def take_away(conn: sa.Connection, trace: str) -> int:
+    """Take away some of a trace that is marked; how many rows went, 0 when nothing is left."""
+    if raw.one(conn, MARKED + FREE[conn.dialect.name], (trace,)) is None:
+        return 0
+    went, of = _let_some(conn, trace, SWEPT)
+    outside.moved(conn, of)
+    return went
 
 
 def _mark_too_many(conn: sa.Connection, limits: Limits) -> int:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from studio.core.rules import access
+from studio.core.rules import events as e
 from studio.core.rules.access import Person
+from studio.core.rules.errors import NotFound
 from studio.core.rules.outside import claims
 from studio.core.rules.outside.claims import Claim, Refusal
 from studio.core.rules.outside.recognising import recognised
-from studio.core.store import outside
+from studio.core.store import outside, outside_sweeping
 from studio.core.store.outside import Kept, Ready
 from studio.core.verbs.parts import Verbs
 
@@ -20,11 +22,15 @@ MS = 1_000_000  # ns
 
 @dataclass(slots=True)
 class TakenSpans:
-    """What came of a request: how many spans are new, how many were here, which were refused."""
+    """What came of a request: how many spans are new, how many were here, which were refused.
+
+    `advice` says what makes room, where its sender has none.
+    """
 
     new: int = 0
     here: int = 0
     refused: list[Refusal] = field(default_factory=list)
+    advice: str = ""
 
     @property
     def refused_count(self) -> int:
@@ -33,7 +39,7 @@ class TakenSpans:
 
 
 class OutsideVerbs(Verbs):
-    """What one may do with traces from outside: send spans of them."""
+    """What one may do with traces from outside: send spans of them, and forget one."""
 
     async def take_spans(self, person: Person, spans: Iterator[Claim | Refusal]) -> TakenSpans:
         """Keep the spans that are sound; again is no error. Each refused one is named.
@@ -51,7 +57,33 @@ class OutsideVerbs(Verbs):
             )
             taken.new, taken.here = taken.new + kept.new, taken.here + kept.here
             taken.refused += [*refused, *kept.refused]
+        if any(one.code == "sender_full" for one in taken.refused):
+            crowd = await self.db.read(lambda conn: outside.room(conn, person.actor))
+            taken.advice = crowd.told(self.outside, now)
         return taken
+
+    async def forget_outside_trace(self, person: Person, trace_id: str) -> None:
+        """Take a trace away with all its spans, which makes room for its senders. What comes of it
+        later is a trace anew."""
+        access.needs(person, "admin", "forget a trace from outside")
+
+        def rule(conn: outside.Connection) -> tuple[e.Event, ...]:
+            found = outside_sweeping.forget(conn, trace_id) if trace_id.isalnum() else None
+            if found is None:
+                raise NotFound(
+                    "There is no such trace from outside. It may have been swept or forgotten.",
+                    code="outside_trace.not_found",
+                )
+            forgotten = e.OutsideTraceForgotten(
+                trace_id=trace_id, sent_by=found[0], spans=found[1], by=person.id
+            )
+            return (forgotten,)
+
+        await self.journal.commit_other(
+            "outside", rule, at=self.clock.now(), actor=person.actor
+        )  # fmt: skip
+        while await self.db.touch(lambda conn: outside_sweeping.take_away(conn, trace_id)):
+            pass  # what a death leaves here goes with the next sweep
 
     async def _keep(
         self, batch: list[Ready], refused: list[Refusal], now: int, person: Person

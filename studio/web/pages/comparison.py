@@ -73,7 +73,7 @@ async def show(request: Request) -> Response:
     offered = await _offered(request, trace)
     other_session, _, other_turn = asked(request, "with").partition("/")
     found: Comparison | None = None
-    if other_session and other_turn:
+    if other_session:  # without a turn, or with a strange one, it is not found
         found = await reader(request).compared(
             asking, (other_session, other_turn), (session_id, trace.turn.id)
         )
@@ -134,10 +134,10 @@ async def _rows(request: Request, found: Comparison, start: int) -> tuple[Row, .
     rows, read = list[Row](), 0
     for number, pair in enumerate(found.pairs[start : start + ROWS], start + 1):
         fields: tuple[FieldChange, ...] = ()
-        if pair.change == "arguments" and read < DIFFED:
+        if pair.is_other and read < DIFFED:
             read += 1
             fields = await _changed(request, pair)
-        is_large = pair.change == "arguments" and not fields
+        is_large = pair.is_other and not fields
         rows.append(Row(number=number, pair=pair, fields=fields, is_large=is_large))
     return tuple(rows)
 

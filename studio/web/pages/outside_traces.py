@@ -20,6 +20,7 @@ from studio.core.reader import (
     RefusalRow,
 )
 from studio.core.rules.outside.arranging import MADE
+from studio.core.rules.outside.claims import Limits
 from studio.core.rules.spans import Span
 from studio.web import filtering, minimap, payloads, rows, waterfall
 from studio.web.filtering import Fault, Wrong
@@ -28,7 +29,7 @@ from studio.web.narrowed import Narrowed, narrowed
 from studio.web.payloads import Payload
 from studio.web.render import Frame, block, frame, page
 from studio.web.span_views import Link, Looked, Moment, SpanView, TraceView
-from studio.web.visit import asked, person, reader
+from studio.web.visit import asked, onward, person, reader, runtime
 
 INDEX, SHOW, SPANS = "outside/index.html", "outside/show.html", "turns/_spans.html"
 STATES = ("completed", "failed", "incomplete")
@@ -84,6 +85,7 @@ class ListView:
     agents: tuple[str, ...]
     refusals: list[RefusalRow]
     wrong: Wrong
+    limits: Limits
     looked: int = LOOKED
     states: tuple[str, ...] = STATES
     days: tuple[str, ...] = DAYS
@@ -121,6 +123,7 @@ async def index(request: Request) -> Response:
         frame=await frame(request, "Traces from outside", nav="traces", live=live), page=found,
         filters=filters, cursor=cursor, services=services, agents=agents,
         refusals=await reader(request).outside_refusals(asking), wrong=wrong | off,
+        limits=runtime(request).outside,
     )  # fmt: skip
     if asked(request, "region") == "list":
         return block(request, INDEX, "list", view)
@@ -141,6 +144,14 @@ async def show(request: Request) -> Response:
     if region == "rows":
         return block(request, SPANS, "rows", whole)
     return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
+
+
+async def forget(request: Request) -> Response:
+    """POST /traces/{trace_id}/removal."""
+    await runtime(request).forget_outside_trace(
+        person(request), request.path_params["trace_id"]
+    )  # fmt: skip
+    return onward(request, "/traces/outside")
 
 
 async def _view(

@@ -74,3 +74,12 @@ def test_an_unknown_cost_stays_unknown() -> None:
     costs = dict(comparing.totals([one, two, unknown]))["cost"]
 
     assert costs == [0.5, 0.5, None]
+
+
+def test_a_call_that_ended_otherwise_says_that_its_arguments_differ_too() -> None:
+    hashes = {"a1": "one", "b1": "two"}
+
+    found = comparing.compare(turn("a", "look"), turn("b", "look", state="failed"), hashes)
+
+    assert changes(found) == ["same", "outcome"]
+    assert [pair.is_other for pair in found.pairs] == [False, True]

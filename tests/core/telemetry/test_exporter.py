@@ -89,7 +89,8 @@ async def test_a_final_answer_costs_the_batch_and_the_next_one_goes(desk: Desk, 
         await desk.turn()
         found = await desk.until(lambda found: found.sent)
 
-    assert lost.state == "well"
+    assert lost.state == "refusing"
+    assert found.state == "well"
     assert lost.error == f"It answered {status}: no [31m ***"
     assert lost.refused == desk.collector.sizes[0]
     assert found.sent == desk.collector.sizes[1] == len(desk.collector.spans)

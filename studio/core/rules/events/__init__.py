@@ -81,7 +81,14 @@ from studio.core.rules.events.models import (
     SummaryFailed,
     SummaryRequested,
 )
-from studio.core.rules.events.people import KeyMade, KeyRevoked, SignedIn, ViewRemoved, ViewSaved
+from studio.core.rules.events.people import (
+    KeyMade,
+    KeyRevoked,
+    OutsideTraceForgotten,
+    SignedIn,
+    ViewRemoved,
+    ViewSaved,
+)
 from studio.core.rules.events.providers import (
     DefaultModelChosen,
     ProbeAnswered,
@@ -161,6 +168,7 @@ __all__ = [
     "OperationEnded",
     "OperationStarted",
     "Origin",
+    "OutsideTraceForgotten",
     "PluginInstalled",
     "PluginRemoved",
     "PluginUpdated",

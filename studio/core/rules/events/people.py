@@ -61,6 +61,18 @@ class ViewRemoved(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideTraceForgotten(Event):
+    """An admin took away a trace from outside, with all of its spans. It cannot be had back."""
+
+    TYPE: ClassVar[str] = "outside_trace.forgotten"
+    ACTOR: ClassVar[str] = "person"
+    trace_id: str
+    sent_by: str
+    spans: int
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SignedIn(Event):
     """A person came in by a single-use link."""
 

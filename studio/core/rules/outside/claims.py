@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MIB = 1024 * 1024
+MS = 1_000_000
 SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
 EARLIEST = 946_684_800 * SECOND  # 2000-01-01: an earlier clock was never set
@@ -27,7 +28,7 @@ REASONS: dict[str, str] = {
     "unreadable": "it cannot be decoded",
     "trace_full": "its trace has as many spans as are kept of one",
     "trace_large": "its trace has as many bytes as are kept of one",
-    "sender_full": "its sender has as many bytes here as are kept of one",
+    "sender_full": "its sender has as many bytes here as are kept of one sender",
     "too_many": "the request has more spans than are taken at once; send fewer",
 }
 
@@ -45,6 +46,30 @@ class Limits:
     sender_bytes: int = 16_384 * MIB
     days: int = 30
     traces: int = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """What is here of one sender: bytes, and its trace that has gone longest without a span (""
+    when there is none), with the time (ms) of its last one."""
+
+    kept: int
+    oldest: str = ""
+    changed: int | None = None
+
+    def told(self, limits: Limits, now: int) -> str:
+        """Which bound it stands at and what makes room. `now` is ms."""
+        age = ""
+        if self.changed is not None:
+            days = (now - self.changed) * MS // DAY
+            ago = f"{days:,} day{'s' if days > 1 else ''}" if days > 0 else "less than a day"
+            age = f" Its oldest trace had its last span {ago} ago."
+        return (
+            f"Of this sender {_mib(self.kept)} are kept, and at most {_mib(limits.sender_bytes)} "
+            f"(STUDIO_OUTSIDE_SENDER_MIB).{age} A trace goes {limits.days:,} days after its last "
+            "span (STUDIO_OUTSIDE_DAYS). To make room now, an admin forgets traces on their pages, "
+            "or whoever runs the studio sets another of the two."
+        )
 
 
 @dataclass(slots=True)
@@ -116,6 +141,10 @@ def told(refusals: Iterable[Refusal]) -> str:
         which = f" ({', '.join(spans)})" if spans else ""
         parts.append(f"{count:,} refused because {REASONS[code]}{which}")
     return "; ".join(parts)[:ANSWER_CHARACTERS]
+
+
+def _mib(size: int) -> str:
+    return f"{size / MIB:,.1f} MiB"
 
 
 def plain(text: str, most: int = NAME_CHARACTERS) -> str:

@@ -1,6 +1,6 @@
 """The timeline of an environment: which stretch of time is meant, and what happened in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
@@ -8,9 +8,10 @@ from starlette.requests import Request
 
 from studio.core.projections.environment_times import EnvironmentTimes
 from studio.core.projections.environments import EnvironmentView
-from studio.web import environment_axis
+from studio.web import environment_axis, filtering
 from studio.web.environment_axis import Drawing
-from studio.web.visit import asked, person, reader
+from studio.web.filtering import Fault, Wrong
+from studio.web.visit import person, reader
 
 MINUTE, HOUR = 60_000, 3_600_000
 SPANS = {"hour": HOUR, "day": 24 * HOUR, "week": 7 * 24 * HOUR, "all": 2**50}
@@ -26,6 +27,7 @@ class Timeline:
     until: int | None
     span: str
     spans: tuple[str, ...] = tuple(SPANS)
+    wrong: Wrong = field(default_factory=dict[str, Fault])
 
     @property
     def query(self) -> str:
@@ -34,6 +36,7 @@ class Timeline:
             "tab": "timeline", "from": written(self.since), "to": written(self.until),
             "span": "" if self.since is not None or self.span == "day" else self.span,
         }  # fmt: skip
+        kept |= {name: fault.typed for name, fault in self.wrong.items()}
         return urlencode({name: word for name, word in kept.items() if word})
 
     @property
@@ -65,19 +68,19 @@ class Timeline:
 
 
 async def read(request: Request, it: EnvironmentView) -> Timeline:
-    """The stretch that the URL asks for; what is no moment asks for nothing."""
-    since, until, span = _moment(asked(request, "from")), _moment(asked(request, "to")), "day"
-    if asked(request, "span") in SPANS:
-        span = asked(request, "span")
+    """The stretch that the URL asks for; what is no moment asks for nothing, and it is said."""
+    kept, wrong = filtering.read(request, CHECKS)
+    since, until, span = _moment(kept["from"]), _moment(kept["to"]), kept["span"] or "day"
     if since is not None and until is not None and since >= until:
-        since = None
+        words = f"“{kept['from']}” is not before “{kept['to']}”. {filtering.WITHOUT}"
+        wrong["from"], since = Fault(typed=kept["from"], message=words), None
     found = await reader(request).environment_times(
         person(request), it.row.id, since=since, until=until, length=SPANS[span]
     )
     url = f"/environments/{it.row.id}"
     return Timeline(
         found=found, drawing=environment_axis.drawing(found, url), since=since, until=until,
-        span=span,
+        span=span, wrong=wrong,
     )  # fmt: skip
 
 
@@ -106,3 +109,13 @@ def _moment(word: str) -> int | None:
     except (OverflowError, ValueError):
         return None
     return moment if 0 <= moment < 2**45 else None
+
+
+def _is_moment(word: str) -> str:
+    said = "is no moment between 1970 and 3084: write it as 2026-11-30T17:00 (UTC)."
+    return "" if _moment(word) is not None else said
+
+
+CHECKS: dict[str, filtering.Read] = {
+    "from": _is_moment, "to": _is_moment, "span": filtering.one_of("stretch", tuple(SPANS)),
+}  # fmt: skip
