@@ -110,8 +110,9 @@ async def _delete(built: app.Parts, worker: Worker, id: str) -> dict[str, Any]:
     if found is not None and found.deleted is None:
         await built.runtime.delete_environment(ADMIN, id)
     folder = worker.places.folder / id
+    lock = worker.places.folder / "locks" / f"{id}.lock"  # the worker's own sweeping takes it last
     async with asyncio.timeout(60):
-        while folder.exists():  # perhaps the turn's end is not through yet
+        while folder.exists() or lock.exists():  # perhaps the turn's end is not through yet
             await Sweeping(worker.places).round()
     return {"id": id, "deleted": True}
 
