@@ -22,7 +22,7 @@ _BEGUN = ", ".join(
     )
 )  # fmt: skip
 PROGRESS = (
-    f"SELECT seq FROM events WHERE session_id = ? AND type NOT IN ({_BEGUN}) "  # noqa: S608
+    f"SELECT seq FROM events WHERE session_id = ? AND type NOT IN ({_BEGUN}) "  # noqa: S608 - our own words
     "ORDER BY seq DESC LIMIT 1"
 )
 STANDING = (
