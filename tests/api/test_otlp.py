@@ -327,6 +327,7 @@ async def test_a_body_that_is_too_large_is_refused(studio: Studio) -> None:
     answer = await send(studio, b"", headers={"Content-Length": str(64 * 1024 * 1024)})
 
     assert answer.status_code == 413
+    assert status_words(answer).endswith("Send fewer spans at once.")
 
 
 async def test_an_attribute_of_ten_megabytes_is_cut_with_size_and_hash(studio: Studio) -> None:

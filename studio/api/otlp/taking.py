@@ -18,6 +18,7 @@ from studio.api.errors import Problem
 from studio.api.otlp import answering, json_text, protobuf, unpacking
 from studio.api.takings import Taking
 from studio.core.rules import access
+from studio.core.rules.errors import TooLarge
 from studio.core.rules.outside import claims
 from studio.core.rules.outside.claims import Claim, Refusal
 from studio.core.rules.outside.cutting import Resources
@@ -69,6 +70,9 @@ async def _body(request: Request, most: int, taking: Taking) -> bytes:
             kept += chunk
     except ClientDisconnect:
         raise Problem(400, "body.cut", "The connection ended before the body did.") from None
+    except TooLarge as error:
+        words = f"{error.message} Send fewer spans at once."
+        raise TooLarge(words, code=error.code, details=error.details) from None
     return bytes(kept)
 
 
