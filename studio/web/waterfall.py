@@ -17,7 +17,7 @@ FOLD_MS = 20_000  # what is shorter is never folded
 FOLD_SHARE = 0.3  # of what is not idle
 FOLDED = 70.0  # how wide a folded stretch is drawn
 MOST_FOLDED = 8
-NEAR = 12.0  # per cent of the axis within which two words would touch
+WORD = 14.0  # per cent of the axis that a word may take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,31 +160,36 @@ def moment(stretches: Sequence[Stretch], x: float) -> int:
 
 
 def ticks(stretches: Sequence[Stretch], opened: int) -> tuple[Tick, ...]:
-    """What is written along the axis: its ends, what is folded, the middle where there is room.
+    """What is written along the axis: what is folded, its ends, its middle, where there is room.
 
-    Times are counted from `opened` (ms, UTC).
+    Times are counted from `opened` (ms, UTC). Of two folded stretches whose words would touch, the
+    longer one has its word.
     """
-    last = stretches[-1]
     gaps = [_gap(one) for one in stretches if one.is_folded]
-    found = [Tick(at=0.0, lasted=stretches[0].start - opened, anchor="start"), *gaps]
-    if all(abs(gap.at - 50.0) > 2 * NEAR for gap in gaps):
-        found.append(Tick(at=50.0, lasted=moment(stretches, WIDE / 2) - opened))
-    found.append(Tick(at=100.0, lasted=last.end - opened, anchor="end"))
-    near = [gap for gap in gaps if gap.at < NEAR or gap.at > 100 - NEAR]
-    kept = [
-        one for one in found
-        if one.is_folded or all(abs(gap.at - one.at) > NEAR for gap in near)
-    ]  # fmt: skip
-    return tuple(sorted(kept, key=lambda one: one.at))
+    middle = moment(stretches, WIDE / 2)
+    found = list[Tick]()
+    for one in (
+        *sorted(gaps, key=lambda gap: -gap.lasted),
+        Tick(at=0.0, lasted=stretches[0].start - opened, anchor="start"),
+        Tick(at=100.0, lasted=stretches[-1].end - opened, anchor="end"),
+        Tick(at=50.0, lasted=middle - opened),
+    ):
+        if all(abs(_centre(one) - _centre(other)) >= WORD for other in found):
+            found.append(one)
+    return tuple(sorted(found, key=lambda one: one.at))
 
 
 def _gap(of: Stretch) -> Tick:
     """The word of what is folded: below its middle, or at the end of the axis where it lies."""
     at = round((of.x + of.w / 2) / 10, 1)
-    anchor, at = ("start", 0.0) if at < NEAR / 2 else ("middle", at)
-    if at > 100 - NEAR / 2:
+    anchor, at = ("start", 0.0) if at < WORD / 2 else ("middle", at)
+    if at > 100 - WORD / 2:
         anchor, at = "end", 100.0
     return Tick(at=at, lasted=of.end - of.start, is_folded=True, anchor=anchor)
+
+
+def _centre(word: Tick) -> float:
+    return word.at + {"start": WORD / 2, "middle": 0.0, "end": -WORD / 2}[word.anchor]
 
 
 def parts(trace: Trace, rest: str = "overhead") -> tuple[Part, ...]:

@@ -6,6 +6,7 @@ from studio.web import waterfall
 
 T0 = 1_700_000_000_000
 HOUR = 3_600_000
+MINUTE = 60_000
 
 
 def trace(wait: int, ended: bool = True) -> Trace:
@@ -125,3 +126,15 @@ def test_what_is_folded_at_an_end_of_the_axis_is_written_within_it() -> None:
 
     assert (last.at, last.anchor) == (100.0, "end")
     assert (first.at, first.anchor) == (0.0, "start")
+
+
+def test_of_two_folded_stretches_side_by_side_the_longer_one_has_its_word() -> None:
+    busy = 10_000
+    folds = [(T0 + busy, T0 + MINUTE), (T0 + MINUTE + 50, T0 + HOUR)]
+    apart = [folds[0], (T0 + MINUTE + busy, T0 + HOUR)]
+
+    beside = waterfall.ticks(waterfall.fold(T0, T0 + HOUR + busy, folds, least=1), T0)
+    both = waterfall.ticks(waterfall.fold(T0, T0 + HOUR + busy, apart, least=1), T0)
+
+    assert [tick.lasted for tick in beside if tick.is_folded] == [HOUR - MINUTE - 50]
+    assert len([tick for tick in both if tick.is_folded]) == 2
