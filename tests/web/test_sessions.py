@@ -2,6 +2,7 @@
 
 import pytest
 
+from studio.web.format import duration
 from tests.web import html
 from tests.web.conftest import Studio, Visitor
 
@@ -252,6 +253,16 @@ async def test_panels_are_addresses(studio: Studio, alice: Visitor) -> None:
 
     assert "call.proposed" in events.one(id="panel").text
     assert "Help." in agent.one(id="panel").text
+
+
+async def test_the_turn_in_hand_counts_to_the_active_time(studio: Studio, alice: Visitor) -> None:
+    session_id, _effect, _wait = await studio.story.held()
+
+    view = await studio.reader.session(alice.person, session_id)
+    panel = (await alice.open(f"/sessions/{session_id}")).one(id="panel")
+
+    assert view.row.active == 0 < view.turns[0].active
+    assert f"Active time {duration(view.turns[0].active)} Session" in panel.text
 
 
 async def test_what_an_agent_wrote_is_text(studio: Studio, alice: Visitor) -> None:
