@@ -68,6 +68,7 @@ REGIONS: dict[type[e.Event], frozenset[str]] = {
     e.CallSettled: _ALL,
     e.CallLate: _ALL,
     e.LimitReached: _PUSHED | {"panel"},
+    e.TurnFaulted: _PUSHED | {"panel"},
     e.TurnCompleted: _ALL | {"draft"},
     e.TurnFailed: _ALL | {"draft"},
     e.TurnCancelled: _ALL | {"draft"},

@@ -69,7 +69,7 @@ async def _play(built: app.Parts, worker: Worker, act: str) -> dict[str, Any]:
     done = await runtime.start_session(
         ADMIN, agent="helper", message=RUNS, environment=id, key="first"
     )
-    session = await _over(built, done.session_id)
+    session = await over(built, done.session_id)
     if act == "skill":
         assert session.turn is not None
         return {"id": id, "skill": skill, "turn": session.turn.status}
@@ -128,7 +128,7 @@ async def _folders(built: app.Parts, id: str) -> dict[str, Any]:
             if len(page.items) >= 2:
                 break
             await growth.get()
-    await _over(built, done.session_id)
+    await over(built, done.session_id)
     page = await built.reader.artifacts(ADMIN, done.session_id)
     return {"artifacts": [(one.name, one.latest, one.hash) for one in page.items]}
 
@@ -145,7 +145,7 @@ async def _fork(built: app.Parts, id: str) -> dict[str, Any]:
         ADMIN, agent="helper", message='call shell {"command": "cat ran.txt"}',
         environment=forked.id, key="fork",
     )  # fmt: skip
-    session = await _over(built, done.session_id)
+    session = await over(built, done.session_id)
     assert session.turn is not None
     return {
         "fork": forked.id, "fork_calls": [call.state for call in session.turn.calls.values()],
@@ -181,7 +181,7 @@ async def _archive() -> AsyncIterator[bytes]:
     yield data.getvalue()
 
 
-async def _over(built: app.Parts, session_id: str) -> Session:
+async def over(built: app.Parts, session_id: str) -> Session:
     """The session once its turn is over."""
     async with asyncio.timeout(60), built.feed.subscribe() as growth:
         while True:

@@ -1,7 +1,11 @@
 """Faults of the studio's own while it moves a session: tried again, ended in words, or said."""
 
 import asyncio
+import json
+import os
+import signal
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +19,11 @@ from studio.core.store.failing import TRIES, Failing
 from studio.core.tools.tool import Kit, Lends, Offered
 from studio.core.work import judge
 from studio.core.work.failing import wait
+from tests import forked
+from tests.core import failing_child
 from tests.core.conftest import ALICE, PATIENCE, Core
 from tests.fakes import FakeCatalog, Gate, tool
+from tests.forked import ROOT
 
 READ = {"read_only": True}
 FOR_EVER = 1_000_000
@@ -111,6 +118,11 @@ async def test_a_turn_that_fails_again_and_again_is_ended_in_words(
     assert failed.code == "studio.fault"
     assert "nothing more is sent" in failed.message
     fault = next(word for word in failed.message.split() if word.startswith("flt_")).strip(".")
+    said = [f.event for f in await core.facts(session_id) if isinstance(f.event, e.TurnFaulted)]
+    assert [(one.tries, one.most, one.wait) for one in said] == [
+        *((tries, TRIES, wait(tries)) for tries in range(1, TRIES)), (1, TRIES, wait(1))
+    ]  # fmt: skip
+    assert all(one.fault in caplog.text for one in said)
     assert fault in caplog.text
     assert "secret words" not in failed.message
     assert await core.parts.reader.trouble("admin") == ""
@@ -161,6 +173,26 @@ async def test_a_worker_that_is_killed_between_tries_loses_no_count(
         await core.over(session_id)
 
     assert catalog.broke == TRIES
+
+
+def test_a_try_in_which_the_studio_is_killed_is_made_again_and_no_count_is_lost(
+    store_url: str, tmp_path: Path
+) -> None:
+    killed, done = (
+        forked.run(
+            failing_child.main, str(tmp_path), store_url, in_try,
+            environ={"PYTHONPATH": str(ROOT), "PATH": os.defpath, "HOME": str(tmp_path)},
+        )
+        for in_try in ("3", "0")
+    )  # fmt: skip
+
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    tries = [payload["tries"] for kind, payload in facts if kind == "turn.faulted"]
+    assert tries == list(range(1, TRIES))
+    assert facts[-1][0] == "turn.failed"
+    assert facts[-1][1]["code"] == "studio.fault"
 
 
 async def test_a_fault_that_passes_costs_nothing_and_progress_begins_anew(
@@ -221,6 +253,7 @@ async def test_a_session_that_cannot_even_be_ended_is_said_and_holds_up_nobody(
     assert done.status == "completed"
     assert later.again - core.clock.now() > 30_000
     assert "turn.failed" not in await written(core, session_id)
+    assert (await written(core, session_id)).count("turn.faulted") == 1  # before it was spoiled
 
 
 async def test_a_session_that_can_be_ended_at_last_is_said_no_longer(

@@ -27,6 +27,7 @@ KINDS = {
     e.ContextCompacted.TYPE: "compacted",
     e.SummaryFailed.TYPE: "summary_failed",
     e.LimitReached.TYPE: "limit",
+    e.TurnFaulted.TYPE: "faulted",
     e.TurnCompleted.TYPE: "completed",
     e.TurnFailed.TYPE: "failed",
     e.TurnCancelled.TYPE: "cancelled",
@@ -46,8 +47,8 @@ class Line:
     """One line. However it was fetched, the line of one `seq` is the same at the same facts.
 
     `kind` is person, agent, call, model_failed, model_uncertain, compacted, summary_failed, limit,
-    completed, failed or cancelled. `text` is its words: the whole, or head and tail with a note of
-    what is left out.
+    faulted, completed, failed or cancelled. `text` is its words: the whole, or head and tail with a
+    note of what is left out.
     `call` and `wait` (the call's newest) are set on a call's line; `payload` is the event's fields.
     `model` is who answered, in place of another when `is_fallback`; `summary` is what the provider
     wrote about the thinking. `is_cut` says that the answer ended at its longest length. `disk` is
@@ -227,6 +228,8 @@ def _text(kind: str, payload: dict[str, Any], content: Content | None) -> str:
             return LOST
         case e.LimitReached.TYPE:
             return _limit(payload)
+        case e.TurnFaulted.TYPE:
+            return _fault(payload)
         case e.TurnCancelled.TYPE:
             return str(payload["reason"])
         case _:
@@ -237,3 +240,10 @@ def _limit(payload: dict[str, Any]) -> str:
     name = payload["limit"].replace("_", " ")
     then = "It stops here." if payload["hard"] else "It goes on."
     return f"The turn reached its limit: {payload['value']:,} {name}. {then}"
+
+
+def _fault(payload: dict[str, Any]) -> str:
+    return (
+        f"The studio itself failed, try {payload['tries']} of {payload['most']}. The next is "
+        f"{payload['wait'] // 1000} s later. Its log says what happened, at {payload['fault']}."
+    )

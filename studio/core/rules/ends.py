@@ -70,6 +70,14 @@ def fail(turn: Turn, code: str, message: str) -> list[e.Event]:
     return [*closing, e.TurnFailed(turn_id=turn.id, code=code, message=message)]
 
 
+def fault(session: Session, fault: str, *, tries: int, most: int, wait: int) -> list[e.Event]:
+    """Say of the turn in hand, if there is one, that the studio itself failed and tries again."""
+    turn = session.turn
+    if turn is None or turn.is_over:
+        return []
+    return [e.TurnFaulted(turn_id=turn.id, fault=fault, tries=tries, most=most, wait=wait)]
+
+
 def give_up(session: Session, tries: int, fault: str) -> list[e.Event]:
     """End the turn in hand, if there is one, over which the studio itself failed so often."""
     turn = session.turn

@@ -149,6 +149,11 @@ def _limit(p: Payload, who: str) -> str:
     return f"{who}: the limit {code(p['limit'])} of {p['value']:,} was reached, {ends}.\n\n"
 
 
+def _fault(p: Payload, who: str) -> str:
+    tries = f"try {p['tries']} of {p['most']}, fault {code(p['fault'])}"
+    return f"{who}: the studio itself failed over the turn ({tries}) and tries again.\n\n"
+
+
 def _artifact(p: Payload, who: str) -> str:
     return f"{who}: a file was kept, {_file(p)}.\n\n"
 
@@ -177,6 +182,7 @@ _WRITERS = {
     "call.denied": _result("was denied"), "call.cancelled": _result("was cancelled"),
     "call.uncertain": _result("was sent, and nobody recorded what came of it"),
     "call.settled": _result("was settled by a person"), "call.late": _result("came late"),
-    "limit.reached": _limit, "artifact.saved": _artifact, "turn.completed": _end("completed."),
-    "turn.failed": _end("failed."), "turn.cancelled": _end("was stopped."),
+    "limit.reached": _limit, "turn.faulted": _fault, "artifact.saved": _artifact,
+    "turn.completed": _end("completed."), "turn.failed": _end("failed."),
+    "turn.cancelled": _end("was stopped."),
 }  # fmt: skip

@@ -18,7 +18,8 @@ TRIES = 5  # then its turn is ended; a session that has more is stuck
 _BEGUN = ", ".join(
     f"'{event.TYPE}'"
     for event in (
-        e.ModelRequested, e.ModelUncertain, e.SummaryRequested, e.SummaryFailed, e.CallStarted
+        e.ModelRequested, e.ModelUncertain, e.SummaryRequested, e.SummaryFailed, e.CallStarted,
+        e.TurnFaulted,
     )
 )  # fmt: skip
 PROGRESS = (

@@ -21,6 +21,8 @@ async def whole_story(story: Story) -> str:
     await story.decide(session_id, wait_id, "deny", reason="Not on a Friday.")
     reached = e.LimitReached(turn_id=turn_id, limit="active_seconds", value=600, hard=False)
     await story.record(session_id, reached)
+    fault = e.TurnFaulted(turn_id=turn_id, fault="flt_1", tries=1, most=5, wait=2_000)
+    await story.record(session_id, fault)
     await story.reply(session_id, "Then I do not.")
     await story.end(session_id)
     return session_id
@@ -39,6 +41,11 @@ async def test_lines_come_oldest_first_one_for_each_fact_that_opens_one(
         ("call", "publish_release"),
         ("call", "notify_team"),
         ("limit", "The turn reached its limit: 600 active seconds. It goes on."),
+        (
+            "faulted",
+            "The studio itself failed, try 1 of 5. The next is 2 s later. "
+            "Its log says what happened, at flt_1.",
+        ),
         ("agent", "Then I do not."),
         ("completed", ""),
     ]

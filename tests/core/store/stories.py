@@ -14,6 +14,7 @@ from studio.core.rules import (
     calls,
     contents,
     digests,
+    ends,
     ids,
     media,
     messages,
@@ -113,6 +114,8 @@ def _worker(t: Teller) -> None:
     """One look of the worker, which may have died since its last."""
     if t.chance(0.05):
         t.running.clear()
+    if t.chance(0.02):
+        t.record(ends.fault(t.session, f"flt_{t.position}", tries=1, most=5, wait=2_000))
     following = turn.advance(t.session, t.at, frozenset(t.running))
     if following.events:
         t.record(following.events)

@@ -108,6 +108,7 @@ from studio.core.rules.events.sessions import (
     TurnCancelled,
     TurnCompleted,
     TurnFailed,
+    TurnFaulted,
     TurnStarted,
 )
 
@@ -196,6 +197,7 @@ __all__ = [
     "TurnCancelled",
     "TurnCompleted",
     "TurnFailed",
+    "TurnFaulted",
     "TurnRef",
     "TurnStarted",
     "Usage",

@@ -70,6 +70,22 @@ class LimitReached(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TurnFaulted(Event):
+    """The studio itself failed while it moved the turn, `tries` times in a row, and tries again.
+
+    After `most` tries the turn is ended. `fault` names it in the studio's log; `wait` is in ms.
+    """
+
+    TYPE: ClassVar[str] = "turn.faulted"
+    LINE: ClassVar[bool] = True
+    turn_id: str
+    fault: str
+    tries: int
+    most: int
+    wait: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class TurnCompleted(Event):
     """The turn ended with an answer; `output` is set when the agent has an output schema."""
 
