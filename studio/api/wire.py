@@ -31,7 +31,7 @@ TAG = re.compile(r'"([\x21\x23-\x7e]*)"')
 async def json_body(request: Request, *, required: bool = True) -> Any:
     """The JSON of the body; an empty object when there is none and none is required."""
     _check_kind(request, required=required)
-    data = await _read(request)
+    data = await _read(request, most=BODY_BYTES, seconds=BODY_SECONDS)
     if not data and not required:
         return {}
     return decode(data)
@@ -163,9 +163,7 @@ def _check_kind(request: Request, *, required: bool) -> None:
             )
 
 
-async def _read(
-    request: Request, *, most: int = BODY_BYTES, seconds: float = BODY_SECONDS
-) -> bytes:
+async def _read(request: Request, *, most: int, seconds: float) -> bytes:
     kept = bytearray()
     try:
         async for chunk in bounded(request, most, seconds).stream():

@@ -18,7 +18,7 @@ from studio.core.rules.events import Fact
 from studio.core.rules.session import Session
 from studio.core.store import facts as journals
 from studio.core.store import migrate, tables
-from studio.core.worker import Worker
+from studio.core.worker import LEASE_SECONDS, Worker
 from studio.settings import Settings
 from tests import postgres
 from tests.fakes import FakeCatalog, RecordingTool, ToldClock
@@ -64,6 +64,10 @@ class Core:
             running = group.create_task(worker.run())
             yield worker
             running.cancel()
+
+    def pass_leases(self) -> None:
+        """Let the leases of workers that are gone run out."""
+        self.clock.pass_time(round(LEASE_SECONDS * 1000) + 1)
 
     def offer(self, *tools: RecordingTool) -> None:
         """Offer these tools to every agent."""

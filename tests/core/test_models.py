@@ -184,6 +184,7 @@ async def test_state_goes_back_after_a_restart_and_is_shown_to_nobody(core, serv
     (wait,) = session.turn.open_waits()
     call = session.turn.calls[wait.effect_id]
     await core.runtime.decide(BOB, wait.id, "approve", digest=call.decided)
+    core.pass_leases()
     async with core.working("second"):
         await core.over(session.id)
 

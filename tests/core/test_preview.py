@@ -25,6 +25,7 @@ async def warm(core: Core) -> str:
     async with core.working():
         session_id = await core.start("call look {}")
         await core.over(session_id)
+    core.pass_leases()
     return session_id
 
 

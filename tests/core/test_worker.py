@@ -127,6 +127,7 @@ async def test_an_approval_survives_without_any_worker(core: Core) -> None:
     await decide(core, session, "approve")
     assert pay.calls == []
 
+    core.pass_leases()
     async with core.working("second"):
         session = await core.over(session.id)
 

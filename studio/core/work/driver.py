@@ -38,6 +38,7 @@ Rule = Callable[[Session], Sequence[e.Event]]
 Look = Callable[[Any, Session], object]
 Also = Callable[[Any, Session, list[e.Fact]], object]
 T = TypeVar("T")
+OWN = ("started", "succeeded", "failed", "uncertain")  # who records an outcome ends by himself
 
 
 class Driver:
@@ -216,7 +217,7 @@ def _still_wanted(session: Session, effect_id: str) -> bool:
     if current.summary is not None and current.summary.effect_id == effect_id:
         return True
     call = current.calls.get(effect_id)
-    return call is not None and call.state == "started"
+    return call is not None and call.state in OWN
 
 
 def _listed(tool: Tool) -> dict[str, Any]:
