@@ -34,8 +34,7 @@
   };
 
   /* ---- times in the reader's zone ---- */
-  let made; /* when first asked for: nothing is painted before this script has ended */
-  const zone = () => made ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  let made; const zone = () => made ??= Intl.DateTimeFormat().resolvedOptions().timeZone; /* when first asked for */
   const format = (options, writer) => ({ format: date => (writer ??= new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options })).format(date) });
   const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" }, DAY = { day: "numeric", month: "short" };
   const [clock, minute, day, year] = [CLOCK, { ...CLOCK, second: undefined }, DAY, { ...DAY, year: "numeric" }].map(options => format(options));
@@ -378,7 +377,8 @@
     event.preventDefault();
   });
 
-  /* ---- start ---- */
+  /* ---- start: htmx and what comes with it are much, so they begin when the first frame is on the screen ---- */
+  let begun; const begin = () => { if (!begun) { begun = dispatchEvent(new Event("studio:begin")); setTimeout(connect); } };
   on("DOMContentLoaded", () => {
     stream = one("#stream");
     for (const field of all("[data-keep]")) field.value ||= stored(slot(field));
@@ -387,7 +387,8 @@
     document.addEventListener("scroll", scrolled, { capture: true, passive: true });
     if (list()) new ResizeObserver(() => stuck && below(true)).observe(column());
     setInterval(() => { if (!document.hidden) { tick(); alive(); share(); } }, 1000);
-    setTimeout(connect); /* htmx starts at this same event, after us */
+    new PerformanceObserver(begin).observe({ type: "paint", buffered: true });
+    setTimeout(begin, document.hidden ? 0 : 200); /* where nobody says so, or nothing is painted */
     (window.requestIdleCallback ?? setTimeout)(() => put(one("[data-zone]"), zone()));
   });
   on("visibilitychange", () => { if (!document.hidden) { tick(); connect(); } else rise?.(); });

@@ -25,8 +25,12 @@ TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xm
 STYLES = "css/studio.css"
 FONT = "/static/fonts/inter-latin-wght-normal.woff2"  # to the letter as the styles ask for it
 SCRIPTS = "js/bundle.js"
-OWN = "studio.js"  # stands first, and so hears of the page's end before htmx does
+OWN = "studio.js"  # it says when the others begin
 VENDORED = ("htmx", "hx-csp", "hx-sse")  # hx-csp stands before anything that it must guard
+# In brackets a function is compiled before it is called, while the page is still read.
+LATER = (b'addEventListener("studio:begin", (() => {', b"window.htmx = htmx;\n}), { once: true });")
+
+Dated = tuple[tuple[Path, int], ...]
 
 
 def folder(name: str) -> Path:
@@ -62,9 +66,9 @@ def _href(path: str, _second: int) -> str:
 def find(path: str) -> File | None:
     """The file of that name below `static`, read again when it changed on disk."""
     if path == STYLES:
-        return _bundle(_sheets(), "text/css")
+        return _styles(_sheets())
     if path == SCRIPTS:
-        return _bundle(_scripts(), "text/javascript")
+        return _scripts(_own(), _vendored())
     if "\0" in path:
         return None
     root = folder("static")
@@ -108,28 +112,41 @@ def _read(path: Path, _changed: int) -> File:
     return _file(path.read_bytes(), media or "application/octet-stream")
 
 
-def _sheets() -> tuple[tuple[Path, int], ...]:
+def _sheets() -> Dated:
     """Every sheet of styles, the one that declares the layers first."""
     paths = folder("static").glob("css/*.css")
     return _dated(*sorted(paths, key=lambda path: (path.stem != "tokens", path)))
 
 
-def _scripts() -> tuple[tuple[Path, int], ...]:
-    """What every page runs, in the order in which it must."""
-    js = folder("static") / "js"
-    vendored = (js / "vendor").glob
-    found = (path for name in VENDORED for path in vendored(f"{name}-[0-9]*.min.js"))
-    return _dated(js / OWN, *found)
+def _own() -> Dated:
+    return _dated(folder("static") / "js" / OWN)
 
 
-def _dated(*paths: Path) -> tuple[tuple[Path, int], ...]:
+def _vendored() -> Dated:
+    """What others wrote, in the order in which it must run."""
+    files = (folder("static") / "js" / "vendor").glob
+    return _dated(*(path for name in VENDORED for path in files(f"{name}-[0-9]*.min.js")))
+
+
+def _dated(*paths: Path) -> Dated:
     return tuple((path, path.stat().st_mtime_ns) for path in paths)
 
 
-@lru_cache(maxsize=4)
-def _bundle(files: tuple[tuple[Path, int], ...], media: str) -> File:
+@lru_cache(maxsize=2)
+def _styles(files: Dated) -> File:
     """Several files as one answer: one request in place of one a file."""
-    return _file(b"\n".join(path.read_bytes() for path, _changed in files), media)
+    return _file(_joined(files), "text/css")
+
+
+@lru_cache(maxsize=2)
+def _scripts(own: Dated, vendored: Dated) -> File:
+    """The same of what every page runs; what others wrote runs once the first frame is there."""
+    first, last = LATER
+    return _file(b"\n".join((_joined(own), first, _joined(vendored), last)), "text/javascript")
+
+
+def _joined(files: Dated) -> bytes:
+    return b"\n".join(path.read_bytes() for path, _changed in files)
 
 
 def _file(data: bytes, media: str) -> File:
