@@ -39,12 +39,12 @@ class TraceQuestions(DiskQuestions):
     async def trace_words(
         self, person: Person, session_id: str, turn_id: str, words: Sequence[str]
     ) -> TraceWords:
-        """For each word (in small letters) the effects of a turn that have it in a payload.
+        """For each word, in any letters, the effects of a turn that have it in a payload.
 
         Large contents are read by the window, one search's at a time, in a thread of the store: who
         asks for the same finds what another has read. A search made before reads nothing again.
         """
-        kept, answers = self._found_words, Answers()
+        kept, answers, words = self._found_words, Answers(), [word.lower() for word in words]
         known = await self._read(
             lambda conn: trace_words.beside(conn, person, session_id, turn_id, words, kept),
             session_id, turn_id, *words,
