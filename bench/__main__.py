@@ -8,7 +8,7 @@ from bench.figures import table
 
 MODULES = (
     "start", "page", "click", "seen", "viewers", "turns", "million", "races", "disks", "sandbox",
-    "traces_in",
+    "traces_in", "finding",
     "trace",
 )  # fmt: skip
 ASKED_FOR = ("peers",)  # installs other people's programs, so only by name

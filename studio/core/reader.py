@@ -5,7 +5,7 @@ and absent from every list and count. One question is one read transaction of at
 statements, so rows and cursors agree.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -43,7 +43,6 @@ from studio.core.projections import (
     session,
     sessions,
     timeline,
-    trace_words,
     traces,
     turn_disks,
     turn_list,
@@ -86,6 +85,7 @@ from studio.core.projections.servers import ServerPreview, ServerRow
 from studio.core.projections.session import LimitUse, SessionHead, SessionView
 from studio.core.projections.sessions import SessionRow, TurnRow
 from studio.core.projections.timeline import Grown, Line, Timeline
+from studio.core.projections.trace_words import TraceWords
 from studio.core.projections.turn_disks import TurnDisk
 from studio.core.projections.turn_list import AskedTurns, TurnLine, Usual
 from studio.core.projections.usage import By, LostRow, Span, UsageRow, UsageView
@@ -164,6 +164,7 @@ __all__ = [
     "Span",
     "Timeline",
     "ToolView",
+    "TraceWords",
     "TurnDisk",
     "TurnLine",
     "TurnRow",
@@ -338,15 +339,6 @@ class Reader(ArtifactQuestions, ExportQuestions, OutsideQuestions):
         return await self._read(
             lambda conn: facts.of_effect(conn, person, session_id, effect_id, limit),
             session_id, effect_id,
-        )  # fmt: skip
-
-    async def trace_words(
-        self, person: Person, session_id: str, turn_id: str, words: Sequence[str]
-    ) -> list[frozenset[str]]:
-        """For each word the effects of a turn that have it in a payload (its first 32 KiB)."""
-        return await self._read(
-            lambda conn: trace_words.found(conn, person, session_id, turn_id, words),
-            session_id, turn_id, *words,
         )  # fmt: skip
 
     async def compared(

@@ -1,19 +1,59 @@
-"""Questions about where time went beyond one turn: a whole session, an environment.
+"""Questions about where time went beyond one turn: a whole session, an environment. And what a turn
+has in its payloads.
 
 As in `reader`: the person first, one read transaction each, nothing is written.
 """
 
+import asyncio
+from collections.abc import Sequence
+from functools import cached_property, partial
+
 from studio.core.disk_questions import DiskQuestions
-from studio.core.projections import environment_times, facts, overviews, pages, views
+from studio.core.projections import (
+    environment_times,
+    facts,
+    overviews,
+    pages,
+    trace_words,
+    views,
+)
 from studio.core.projections.environment_times import DAY, EnvironmentTimes
 from studio.core.projections.facts import EventRow
 from studio.core.projections.overviews import Overview
+from studio.core.projections.trace_words import Answers, Kept, TraceWords
 from studio.core.projections.views import SHARED_MOST, SeenViews, ViewRow
 from studio.core.rules.access import Person
 
 
 class TraceQuestions(DiskQuestions):
     """Questions whose answers are drawn on one axis."""
+
+    @cached_property
+    def _found_words(self) -> Kept:
+        return Kept()
+
+    @cached_property
+    def _looking(self) -> asyncio.Lock:
+        return asyncio.Lock()
+
+    async def trace_words(
+        self, person: Person, session_id: str, turn_id: str, words: Sequence[str]
+    ) -> TraceWords:
+        """For each word, in any letters, the effects of a turn that have it in a payload.
+
+        Large contents are read by the window, one search's at a time, in a thread of the store: who
+        asks for the same finds what another has read. A search made before reads nothing again.
+        """
+        kept, answers, words = self._found_words, Answers(), [word.lower() for word in words]
+        known = await self._read(
+            lambda conn: trace_words.beside(conn, person, session_id, turn_id, words, kept),
+            session_id, turn_id, *words,
+        )  # fmt: skip
+        for window in trace_words.windows(known):
+            look = partial(trace_words.look, window=window, words=list(known.begun), kept=kept)
+            async with self._looking:
+                answers |= await self._read(look)
+        return trace_words.joined(known, answers, turn_id, words, kept)
 
     async def overview(
         self, person: Person, session_id: str, *, before: int | None = None

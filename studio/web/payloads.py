@@ -3,6 +3,8 @@
 A payload does not say where it comes from: a call, or a span that another system sent.
 """
 
+import asyncio
+import json
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -17,6 +19,7 @@ SHOWN_BYTES = 50_000
 LONGEST = 8 * 1024 * 1024  # that is searched
 SNIPPETS = 20
 BESIDE = 60  # characters on each side of what was found
+LONGER = "\u0130"  # the one letter that is longer when it is small: places would not agree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +79,12 @@ async def _payload(
     if content.stored:
         data = await reader(request).call_part(person(request), call.id, name, length=wanted)
         text = contents.some_text(data)
-    shown = contents.some_text(text.encode("utf-8", "surrogatepass")[:SHOWN_BYTES])
+    begin = text[:SHOWN_BYTES].encode("utf-8", "surrogatepass")
+    shown = contents.some_text(begin[:SHOWN_BYTES])
     return Payload(
         title=title, media=content.media, size=content.size, hash=content.hash, text=shown,
         is_cut=len(shown) < len(text) or content.size > SHOWN_BYTES,
-        url=f"/calls/{call.id}/{name}", search=search(text, find) if find else None,
+        url=f"/calls/{call.id}/{name}", search=await _searched(content, text, find),
         content=content if name == "arguments" and not content.stored else None,
     )  # fmt: skip
 
@@ -90,11 +94,20 @@ def _text(content: Content) -> str:
     return content.value if isinstance(content.value, str) else formats.pretty(content.value)
 
 
+async def _searched(content: Content, text: str, find: str) -> Search | None:
+    """What is found in it; in a thread, as it may be long. What is JSON may write words its way."""
+    if not find:
+        return None
+    found = await asyncio.to_thread(search, text, find)
+    written = json.dumps(find, ensure_ascii=False)[1:-1]
+    if found.count or not content.stored or content.media != "application/json":
+        return found
+    return found if written == find else await asyncio.to_thread(search, text, written)
+
+
 def search(text: str, words: str) -> Search:
     """Every place of these words, without regard to capitals."""
-    low, wanted = text.lower(), words.lower()
-    if len(low) != len(text):  # a letter that is longer when it is small: places would not agree
-        low, wanted = text, words
+    low, wanted = (one.replace(LONGER, "i").lower() for one in (text, words))
     count, at, snippets = 0, low.find(wanted), list[Snippet]()
     while at >= 0:
         count += 1

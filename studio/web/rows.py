@@ -251,19 +251,31 @@ def _hits(
     trace: Trace, places: Sequence[int], narrowed: Narrowed, payloads: Sequence[Collection[str]]
 ) -> list[int]:
     """The places of the spans that have every word, in what a row says or in a payload."""
-    looked = words(narrowed.q)
+    looked, said = words(narrowed.q), _said(trace)
     sets = [*payloads, *([frozenset[str]()] * (len(looked) - len(payloads)))]
-    return [at for at in places if _has(trace.spans[at], looked, sets)]
+    for word, of in zip(looked, sets, strict=True):
+        places = [at for at in places if word in said[at] or _carries(trace.spans[at], of)]
+    return list(places)
 
 
-def _has(span: Span, looked: Sequence[str], sets: Sequence[Collection[str]]) -> bool:
-    own = " ".join(
-        (span.name, span.plugin or "", span.server or "", span.skill or "", span.words, span.code)
-    ).lower()
-    carried = {span.id, span.effect_id if span.kind in ("tool", "model") else None}
-    return all(
-        word in own or not carried.isdisjoint(of) for word, of in zip(looked, sets, strict=True)
-    )
+_says: "WeakKeyDictionary[Trace, Sequence[str]]" = WeakKeyDictionary()
+
+
+def _said(trace: Trace) -> Sequence[str]:
+    """What the row of each span says, in small letters; put together once."""
+    found = _says.get(trace)
+    if found is None:
+        found = _says[trace] = [
+            " ".join(
+                (one.name, one.plugin or "", one.server or "", one.skill or "", one.words, one.code)
+            ).lower()
+            for one in trace.spans
+        ]
+    return found
+
+
+def _carries(span: Span, of: Collection[str]) -> bool:
+    return span.id in of or (span.kind in ("tool", "model") and span.effect_id in of)
 
 
 def _around(

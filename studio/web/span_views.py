@@ -14,7 +14,7 @@ from studio.web.waterfall import Part
 
 NOTHING: Mapping[str, object] = {}
 LOOKS = ("model", "tool", "environment", "person", "timer")
-BOUND = "Payloads are looked through up to 32 kB, larger ones at their beginning and end."
+BOUND = "Arguments and results are looked through whole."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,8 @@ class SpanView:
 class TraceView(SpanView):
     """What the rows of a trace, its map and a span looked at are drawn from.
 
-    `looks` are the shapes that the legend tells; `bound` says how far a search looks.
+    `looks` are the shapes that the legend tells; `bound` says how far a search looks, and
+    `unlooked` what this one did not look through, "" when that is nothing.
     """
 
     shown: Shown
@@ -89,6 +90,7 @@ class TraceView(SpanView):
     most: int = MOST_ROWS
     looks: tuple[str, ...] = LOOKS
     bound: str = BOUND
+    unlooked: str = ""
 
     @property
     def shape(self) -> Shape:

@@ -187,8 +187,9 @@ async def test_words_are_found_in_what_calls_were_given_and_gave(ready_url: str)
         turns = [trace.turn.id for trace in await read(store, "ses_z")]
 
         def act(conn: Any) -> list[list[frozenset[str]]]:
-            asked = ["bob", "%", "sha", "stored", "long STORY"]
-            return [trace_words.found(conn, ADA, "ses_z", turn, asked) for turn in turns]
+            asked, kept = ["bob", "%", "sha", "stored", "long story"], trace_words.Kept()
+            said = [trace_words.beside(conn, ADA, "ses_z", turn, asked, kept) for turn in turns]
+            return [list(one.begun.values()) for one in said]
 
         found = await store.db.read(act)
 

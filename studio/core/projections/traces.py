@@ -69,7 +69,9 @@ def of_turn(
 ) -> Trace:  # fmt: skip
     """The trace of a turn, named by its number in the session or by its id."""
     told = _told(conn, person, session_id, turn)
-    made_of = (told, key, _newest(conn, told), surroundings.newest(conn, told, now))
+    made_of = (
+        told, key, newest(conn, session_id, told.id), surroundings.newest(conn, told, now)
+    )  # fmt: skip
     found = built.get(told, made_of, now) if built is not None else None
     if found is not None:
         return found
@@ -136,10 +138,10 @@ def _caller(conn: sa.Connection, turn_id: str) -> Caller | None:
     return event.caller if isinstance(event, MessageAccepted) else None
 
 
-def _newest(conn: sa.Connection, turn: Told) -> int:
+def newest(conn: sa.Connection, session_id: str, turn_id: str) -> int:
     """The seq of the newest fact of the turn: what was built from it holds until another comes."""
-    here = sa.func.coalesce(e.session_id, "") == turn.session_id  # found by the turns' own index
-    query = sa.select(e.seq).where(e.turn_id == turn.id, here)
+    here = sa.func.coalesce(e.session_id, "") == session_id  # found by the turns' own index
+    query = sa.select(e.seq).where(e.turn_id == turn_id, here)
     return int(conn.execute(query.order_by(e.seq.desc()).limit(1)).scalar() or 0)
 
 

@@ -1,9 +1,11 @@
-"""A large text a piece at a time, so that whoever writes it lets others have their turn."""
+"""A large text a piece at a time, so that whoever writes it or looks through it lets others have
+their turn.
+"""
 
 import json
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from studio.core.rules import reveal
 
@@ -16,6 +18,22 @@ def texts(data: bytes) -> Iterator[str]:
     decoder = getincrementaldecoder("utf-8")("replace")
     for at in range(0, len(data), PIECE):
         yield decoder.decode(data[at : at + PIECE], final=at + PIECE >= len(data))
+
+
+def having(data: bytes, words: Collection[str]) -> set[str]:
+    """Which of these words, given in small letters, the text of these bytes has in any letters.
+
+    A piece is looked through with the end of the one before it, so that no border parts a word.
+    """
+    left, beside, before = set(words), 2 * max(map(len, words), default=1), ""
+    for text in texts(data):
+        window = before + text
+        low = window.lower()
+        left = {word for word in left if word not in low}
+        if not left:
+            break
+        before = window[-beside:]
+    return set(words) - left
 
 
 def as_json(data: bytes, *, is_json: bool) -> Iterator[str]:

@@ -6,9 +6,10 @@ from typing import TypedDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from studio.core.reader import CallRow, EventRow, SessionView, TurnDisk
+from studio.core.reader import CallRow, EventRow, SessionView, TraceWords, TurnDisk
 from studio.core.rules import conventions
 from studio.core.rules.spans import Span, Told, Trace
+from studio.web import format as formats
 from studio.web import minimap, payloads, rows, waterfall
 from studio.web.narrowed import Narrowed, narrowed
 from studio.web.render import Frame, block, frame, page
@@ -54,7 +55,8 @@ async def _view(
 ) -> TurnView:  # fmt: skip
     asking, session_id = person(request), trace.turn.session_id
     session = await reader(request).session(asking, session_id)
-    shown = rows.shown(trace, chosen, await _payloads(request, trace, chosen))
+    found = await _found(request, trace, chosen)
+    shown = rows.shown(trace, chosen, found.effects)
     return TurnView(
         frame=await frame(
             request, f"Turn {trace.turn.number} of {session.row.title}", nav="sessions",
@@ -62,7 +64,7 @@ async def _view(
         ),
         session=session, trace=trace, here=f"/sessions/{session_id}/turns/{trace.turn.number}",
         narrowed=chosen, shown=shown, map=minimap.drawn(trace, shown), disk=disk, looked=looked,
-        parts=waterfall.parts(trace),
+        parts=waterfall.parts(trace), unlooked=_unlooked(found),
     )  # fmt: skip
 
 
@@ -74,13 +76,27 @@ def _chosen(trace: Trace, asked_for: Narrowed, of: str) -> Narrowed:
     return replace(asked_for, span=found[-1]) if found else asked_for
 
 
-async def _payloads(request: Request, trace: Trace, chosen: Narrowed) -> list[frozenset[str]]:
+async def _found(request: Request, trace: Trace, chosen: Narrowed) -> TraceWords:
     """For each word of the search, the effects that have it in a payload."""
     looked = rows.words(chosen.q)
     if not looked:
-        return []
+        return TraceWords()
     return await reader(request).trace_words(
         person(request), trace.turn.session_id, trace.turn.id, looked
+    )
+
+
+def _unlooked(found: TraceWords) -> str:
+    """What the search did not look through, and what to do about it."""
+    if not found.left:
+        return ""
+    how_many = formats.count(
+        found.left, "large argument or result was", "large arguments and results were"
+    )
+    return (
+        f"{how_many} looked at only at the beginning and end ({formats.size(found.left_bytes)} in "
+        f"all): a search looks through {formats.size(found.most)} of a turn's large ones, the "
+        "newest first. Open a span to search in it."
     )
 
 
