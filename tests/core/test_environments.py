@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from studio.core.disks.disks import Disks
+from studio.core.disks.removing import remove
 from studio.core.network.resolver import Rules, Unresolved
 from studio.core.providers.shelf import Shelf
 from studio.core.rules import events as e
@@ -738,6 +739,29 @@ async def test_the_disk_of_a_deleted_environment_is_removed(studio: Studio) -> N
     with pytest.raises(Refused) as refused:
         await studio.core.runtime.send_message(BOB, session_id, "say still there")
     assert refused.value.code == "environment.deleted"
+
+
+async def test_a_lock_that_a_death_left_of_a_deleted_environment_is_removed(
+    studio: Studio,
+) -> None:
+    gone, used, alive = await studio.make(), await studio.make("used"), await studio.make("alive")
+    assert studio.worker_ is not None
+    assert studio.worker_.places is not None
+    places, locks = studio.worker_.places, studio.worker_.places.folder / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    for id in (gone, used, alive):
+        (locks / f"{id}.lock").touch()
+        await asyncio.to_thread(remove, places.folder / id)
+    for id in (gone, used):
+        await studio.core.runtime.delete_environment(ALICE, id)
+
+    async with places.locks.alone(used, within=0):
+        await Sweeping(places).round()
+        left = {path.stem for path in locks.iterdir()}
+    await Sweeping(places).round()
+
+    assert left == {used, alive}
+    assert {path.stem for path in locks.iterdir()} == {alive}
 
 
 async def test_what_is_long_unused_is_deleted(studio: Studio) -> None:
