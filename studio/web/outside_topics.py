@@ -45,6 +45,13 @@ class OutsideTraceTopic(OutsideTopic):
         super().__init__(reader, "trace")
         self.trace_id = trace_id
 
+    async def catch_up(self, after: str) -> Chunk:
+        """A word to look again also where there is nothing: a trace goes before its spans do."""
+        position = await self.reader.outside_moves()
+        if after == str(position) and self._seen is not None:
+            return Chunk(data=b"", seq=position)
+        return batch("", {self.region}, seq=position)
+
     async def _sign(self) -> Any:
         """Its row; None when it is not here."""
         row = await self.reader.outside_row(self.trace_id)

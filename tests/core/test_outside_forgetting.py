@@ -1,5 +1,6 @@
 """What an admin forgets of outside traces goes for good, a batch at a time, and is recorded."""
 
+import asyncio
 from collections import Counter
 from typing import Any
 
@@ -15,6 +16,7 @@ from studio.core.store import outside_sweeping, raw, upkeep
 from studio.core.verbs import outside as verbs
 from tests.core.conftest import ALICE, BOB, CHARLIE, Core
 from tests.core.rules.outside.spans import claim
+from tests.core.store.test_outside_counts import connected
 
 SENDER = Person(id="key:bot", role="sender", via="key")
 OTHER = Person(id="key:cat", role="sender", via="key")
@@ -149,6 +151,32 @@ async def test_what_is_much_is_left_to_the_sweep_which_is_rung_for(
     assert seen == {}
     assert sum(lies.values()) == 24 - 8
     assert await rows(core) == {}
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+async def test_who_keeps_a_span_delays_whoever_forgets_its_trace_and_nobody_else(
+    core: Core, store_url: str
+) -> None:
+    await send(core, trace(1), trace(2), trace(3))
+    in_hand = "UPDATE outside_traces SET taken = taken WHERE id IN (?, ?)"
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+        with connected(store_url) as conn:
+            raw.put(conn, in_hand, (trace(1), trace(3)))
+            one = group.create_task(core.runtime.forget_outside_trace(ALICE, trace(3)))
+            all_ = group.create_task(core.runtime.forget_outside_sender(ALICE, BOT))
+            while trace(2) in await here(core):
+                pass
+            await core.runtime.make_key(ALICE, "another", "viewer")  # a fact of somebody else's
+            assert set(await here(core)) == {trace(1), trace(3)}
+            assert not one.done()
+            assert not all_.done()
+
+    assert await here(core) == await rows(core) == {}
+    named = [id for fact in await told(core) for id in getattr(fact, "trace_ids", None)
+             or [fact.trace_id]]  # fmt: skip
+    assert sorted(named) == [trace(1), trace(2), trace(3)]
 
 
 async def test_a_trace_that_is_not_here_says_why(core: Core) -> None:

@@ -1,7 +1,8 @@
 """Traces from outside that an admin forgets: which they are, marked in one step, and the record.
 
 A mark and the fact that tells of it are of one transaction. Nobody sees a marked trace any more,
-and nothing of it comes back; `outside_sweeping` takes away what it was made of.
+and nothing of it comes back; `outside_sweeping` takes away what it was made of. As such a
+transaction has the one line of all facts, it waits for no trace that somebody has in hand.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,11 @@ THESE = (
     f"WHERE id IN ({', '.join('?' * BATCH)}) AND sent_by = ? AND changed > 0 AND changed < ? "
     "ORDER BY id"
 )
-OURS = {"sqlite": "", "postgresql": " FOR UPDATE"}
+OURS = {"sqlite": "", "postgresql": " FOR UPDATE SKIP LOCKED"}
+WAIT = (
+    "SELECT id FROM outside_traces "  # noqa: S608
+    f"WHERE id IN ({', '.join('?' * BATCH)}) ORDER BY id FOR UPDATE"
+)
 IN_ALL = (
     "SELECT count(*), coalesce(sum(spans), 0), coalesce(sum(bytes), 0) FROM outside_traces "
     "WHERE sent_by = ? AND changed > 0 AND changed < ?"
@@ -41,6 +46,14 @@ FACT = (
 
 Place = tuple[int, str]  # `changed` and the id of a trace; the next ones come after it
 BEGINNING: Place = (1, "")  # behind those that go already
+
+
+class InHand(Exception):
+    """Somebody keeps spans of these traces right now; see `wait`. Only on PostgreSQL."""
+
+    def __init__(self, traces: Sequence[str]) -> None:
+        super().__init__(", ".join(traces))
+        self.traces = traces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +72,13 @@ class Sum:
 
 
 def mark(conn: sa.Connection, trace: str) -> tuple[str, int] | None:
-    """Mark one: its sender and how many spans it has; None when there is none."""
+    """Mark one: its sender and how many spans it has; None when there is none. InHand."""
     row = raw.one(conn, ONE + OURS[conn.dialect.name], (trace,))
     if row is None:
+        if raw.one(conn, ONE, (trace,)) is not None:
+            raise InHand([trace])
         return None
     raw.put(conn, MARK, (trace,))
-    outside.moved(conn, {row[0]: (0, 0)})  # open pages hear of it
     return row[0], row[1]
 
 
@@ -79,18 +93,23 @@ def after(
 
 def mark_many(
     conn: sa.Connection, traces: Sequence[str], sent_by: str, before: int
-) -> tuple[tuple[str, ...], Sum]:
-    """Mark of these traces those that are still as `after` found them; which, and their sum. Rows
-    are locked in the order that `outside` says."""
-    asked = [*sorted(traces), *([traces[-1]] * (BATCH - len(traces)))]
-    rows = raw.every(conn, THESE + OURS[conn.dialect.name], (*asked, sent_by, before))
-    raw.put_many(conn, MARK, [(row[0],) for row in rows])
-    if rows:
-        outside.moved(conn, {sent_by: (0, 0)})
+) -> tuple[tuple[str, ...], Sum, list[str]]:
+    """Mark of these traces those that are still as `after` found them; which, their sum, and those
+    that somebody has in hand."""
+    asked = (*_filled(traces), sent_by, before)
+    rows = raw.every(conn, THESE + OURS[conn.dialect.name], asked)
+    found = {row[0] for row in rows}
+    raw.put_many(conn, MARK, [(trace,) for trace in sorted(found)])
     sum_of = Sum(
         traces=len(rows), spans=sum(row[1] for row in rows), bytes=sum(row[2] for row in rows)
     )
-    return tuple(row[0] for row in rows), sum_of
+    left = [row[0] for row in raw.every(conn, THESE, asked)]
+    return tuple(sorted(found)), sum_of, left
+
+
+def wait(conn: sa.Connection, traces: Sequence[str]) -> None:
+    """Wait until nobody has these in hand, in a transaction of its own that nobody waits for."""
+    raw.every(conn, WAIT, _filled(traces))
 
 
 def in_all(conn: sa.Connection, sent_by: str, before: int) -> Sum:
@@ -122,3 +141,8 @@ def missing(conn: sa.Connection, trace: str) -> StudioError:
         "There is no such trace from outside. Nothing of it has come, or it was swept.",
         code="outside_trace.not_found",
     )
+
+
+def _filled(traces: Sequence[str]) -> list[str]:
+    """As many as a statement takes, in order; one of them stands for those that are missing."""
+    return sorted([*traces, *([traces[0]] * (BATCH - len(traces)))])

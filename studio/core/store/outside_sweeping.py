@@ -62,8 +62,7 @@ LET_REFUSALS = "DELETE FROM outside_refusals WHERE time < ?"
 def sweep(conn: sa.Connection, now: int, limits: Limits) -> int:
     """Take away some of what is too old or too much; how many rows went or were marked. `now` is
     ms. Rows are locked in the order that `outside` says."""
-    senders = dict[str, tuple[int, int]]()
-    gone = _mark_too_many(conn, limits, senders)
+    senders, gone = dict[str, tuple[int, int]](), _mark_too_many(conn, limits)
     old = (now - limits.days * DAY, TRACES)
     left = SWEPT
     for trace, changed, sent_by in raw.every(conn, OLD + FREE[conn.dialect.name], old):
@@ -105,17 +104,13 @@ def take_away_marked(conn: sa.Connection) -> int:
     return gone
 
 
-def _mark_too_many(
-    conn: sa.Connection, limits: Limits, senders: dict[str, tuple[int, int]]
-) -> int:  # fmt: skip
+def _mark_too_many(conn: sa.Connection, limits: Limits) -> int:
     (count,) = raw.one(conn, "SELECT count(*) FROM outside_traces WHERE changed > 0")
     if count <= limits.traces:
         return 0
     some = (min(count - limits.traces, SWEPT),)
     found = raw.every(conn, TOO_MANY + FREE[conn.dialect.name], some)
     raw.put_many(conn, MARK, [(row[0],) for row in found])
-    for _, _, sent_by in found:  # open pages hear of it
-        _add(senders, {sent_by: (0, 0)})
     return len(found)
 
 

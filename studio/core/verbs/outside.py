@@ -3,7 +3,7 @@ transaction; an admin forgets one trace, or those of a sender, a batch a transac
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -18,7 +18,7 @@ from studio.core.rules.outside.claims import Claim, Refusal
 from studio.core.rules.outside.recognising import recognised
 from studio.core.store import outside, outside_forgetting, outside_sweeping
 from studio.core.store.outside import Kept, Ready
-from studio.core.store.outside_forgetting import Place, Sum
+from studio.core.store.outside_forgetting import InHand, Place, Sum
 from studio.core.verbs.parts import Verbs
 
 BATCH = 512  # spans of one transaction: what exporters send at once
@@ -89,9 +89,13 @@ class OutsideVerbs(Verbs):
             )
             return (forgotten,)
 
-        await self.journal.commit_other("outside", rule, at=self.clock.now(), actor=person.actor)
-        faults.fault("outside.forgotten")
-        await self._take_away(trace_id)
+        while True:
+            try:
+                await self._record_forgotten(person, rule)
+                break
+            except InHand as busy:
+                await self._until_free(busy.traces)
+        await self._take_outside_away(trace_id)
 
     async def forget_outside_sender(
         self, person: Person, sent_by: str, *, before: int | None = None
@@ -110,7 +114,7 @@ class OutsideVerbs(Verbs):
         now = self.clock.now()
         before = now + 1 if before is None else min(before, now + 1)
         done, place, pieces = Sum(), outside_forgetting.BEGINNING, PIECES
-        while found := await self._next(sent_by, before, place):
+        while found := await self._next_of_sender(sent_by, before, place):
             done += await self._forget_some(person, [id for _, id in found], sent_by, before)
             place = found[-1]
         while pieces and await self.db.touch(outside_sweeping.take_away_marked):
@@ -120,7 +124,7 @@ class OutsideVerbs(Verbs):
             self.is_to_clear.set()
         return done
 
-    async def _next(self, sent_by: str, before: int, place: Place) -> list[Place]:
+    async def _next_of_sender(self, sent_by: str, before: int, place: Place) -> list[Place]:
         return await self.db.read(
             lambda conn: outside_forgetting.after(conn, sent_by, before, place, TRACES)
         )
@@ -128,23 +132,37 @@ class OutsideVerbs(Verbs):
     async def _forget_some(
         self, person: Person, traces: list[str], sent_by: str, before: int
     ) -> Sum:
-        """Mark some traces and record it, in one transaction."""
-        done = Sum()
+        """Mark some traces and record it, in one transaction, or in more where they were in hand;
+        then open pages hear of it."""
+        done, left = Sum(), traces
 
         def rule(conn: outside.Connection) -> tuple[e.Event, ...]:
-            nonlocal done
-            marked, done = outside_forgetting.mark_many(conn, traces, sent_by, before)
+            nonlocal done, left
+            marked, sum_of, left = outside_forgetting.mark_many(conn, left, sent_by, before)
+            done += sum_of
             forgotten = e.OutsideSenderForgotten(
-                sent_by=sent_by, before=before, trace_ids=marked, spans=done.spans,
-                bytes=done.bytes, by=person.id,
+                sent_by=sent_by, before=before, trace_ids=marked, spans=sum_of.spans,
+                bytes=sum_of.bytes, by=person.id,
             )  # fmt: skip
             return (forgotten,) if marked else ()
 
-        await self.journal.commit_other("outside", rule, at=self.clock.now(), actor=person.actor)
-        faults.fault("outside.forgotten")
+        await self._record_forgotten(person, rule)
+        while left:
+            await self._until_free(left)
+            await self._record_forgotten(person, rule)
+        await self.db.touch(lambda conn: outside.moved(conn, {sent_by: (0, 0)}))
         return done
 
-    async def _take_away(self, trace_id: str) -> None:
+    async def _record_forgotten(
+        self, person: Person, rule: Callable[[outside.Connection], tuple[e.Event, ...]]
+    ) -> None:
+        await self.journal.commit_other("outside", rule, at=self.clock.now(), actor=person.actor)
+        faults.fault("outside.forgotten")
+
+    async def _until_free(self, traces: Sequence[str]) -> None:
+        await self.db.touch(lambda conn: outside_forgetting.wait(conn, traces))
+
+    async def _take_outside_away(self, trace_id: str) -> None:
         """What a death leaves here goes with the next sweep."""
         while await self.db.touch(lambda conn: outside_sweeping.take_away(conn, trace_id)):
             faults.fault("outside.mid_clearing")
@@ -167,7 +185,7 @@ class OutsideVerbs(Verbs):
                 return await self.db.touch(act)
             except outside.StillGoing as going:
                 for trace_id in going.traces:
-                    await self._take_away(trace_id)
+                    await self._take_outside_away(trace_id)
 
 
 def _ready(spans: Iterator[Claim | Refusal], now: int) -> tuple[list[Ready], list[Refusal]] | None:
