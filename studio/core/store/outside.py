@@ -41,6 +41,7 @@ COUNTED = (
     "SELECT id, spans, bytes, changed FROM outside_traces "  # noqa: S608
     f"WHERE id IN ({', '.join('?' * MANY)})"
 )
+NONE_KEPT = "DELETE FROM outside_traces WHERE id = ? AND spans = 0"
 HERE = (
     "SELECT trace_id, span_id FROM outside_spans WHERE (trace_id, span_id) IN "  # noqa: S608
     f"(VALUES {', '.join(['(?, ?)'] * MANY)})"
@@ -191,6 +192,8 @@ def keep(
         found = [one for span, one in by_trace[trace].items() if (trace, span) not in here]
         if fits := room.fitting(found, counted[trace], refused):
             fresh[trace] = fits
+    without = [(trace,) for trace in traces if not counted[trace][0] and trace not in fresh]
+    raw.put_many(conn, NONE_KEPT, without)  # a trace of none would make others go as too many
     new = [one for found in fresh.values() for one in found]
     raw.put_many(conn, NEW_SPAN, [_span(one.known, sent_by, weight) for one, weight in new])
     raw.put_many(
