@@ -90,6 +90,10 @@ class OutsideQuestions(Questions):
         (ms)."""
         return await self._read(lambda conn: outside.sender(conn, sent_by, before), sent_by)
 
+    async def outside_senders(self, person: Person) -> list[tuple[str, int, int]]:
+        """The senders of which most is kept, fifty at most: names, spans and bytes."""
+        return await self._read(outside.senders)
+
     async def outside_head(self, person: Person, trace_id: str) -> OutsideRow:
         """One trace without its spans; Gone when it was forgotten."""
         return await self._read(lambda conn: outside.head(conn, trace_id), trace_id)

@@ -79,6 +79,21 @@ async def test_others_are_not_offered_it_and_may_not(studio: Studio, bob: Visito
     await bob.open(f"/traces/{TRACE}")
 
 
+async def test_who_keeps_what_is_told_to_an_admin_who_names_nobody(
+    studio: Studio, ada: Visitor
+) -> None:
+    empty = (await ada.open("/traces/outside/removal")).one("main").text
+    await one_trace(studio)
+
+    page = (await ada.open("/traces/outside/removal")).one("main")
+    (link,) = [a for a in page.one("table").all("a")]
+    asked = (await ada.open(link.attrs["href"])).one("main")
+
+    assert "Nothing from outside is kept here" in empty
+    assert page.one("tbody").text.startswith("application:exporter 4 ")
+    assert "1 trace that application:exporter began" in asked.text
+
+
 async def test_an_admin_forgets_a_senders_traces_as_the_page_said(
     studio: Studio, ada: Visitor
 ) -> None:

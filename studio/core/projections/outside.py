@@ -24,6 +24,7 @@ from studio.core.store.outside_forgetting import Sum
 STATES = ("completed", "failed", "incomplete")
 MOST_SPANS = 50_000
 EXPORTED = 200  # spans read at once for an export, and about how many bytes of them
+MOST_SENDERS = 50  # that are told by name
 EXPORTED_BYTES = 8 * 1024 * 1024
 NAMES = 100  # services, and agents, that a list offers
 LOOKED = 20_000  # traces that those, and what a filter asks for, are looked for in at once
@@ -234,6 +235,11 @@ def sender(conn: sa.Connection, sent_by: str, before: int) -> OutsideSender:
         sent_by=sent_by, bytes=outside_forgetting.kept(conn, sent_by),
         sum=outside_forgetting.in_all(conn, sent_by, before),
     )  # fmt: skip
+
+
+def senders(conn: sa.Connection) -> list[tuple[str, int, int]]:
+    """The senders of which most is kept: names, spans and bytes."""
+    return outside_forgetting.largest(conn, MOST_SENDERS)
 
 
 def span(conn: sa.Connection, trace_id: str, span_id: str) -> OutsideSpan:

@@ -39,6 +39,10 @@ IN_ALL = (
     "WHERE sent_by = ? AND changed > 0 AND changed < ?"
 )
 KEPT = "SELECT bytes FROM outside_senders WHERE sent_by = ?"
+LARGEST = (
+    "SELECT sent_by, spans, bytes FROM outside_senders WHERE bytes > 0 "
+    "ORDER BY bytes DESC, sent_by LIMIT ?"
+)
 FACT = (
     f"SELECT {codec.COLUMNS} FROM events "  # noqa: S608 - names of our own
     "WHERE session_id = 'outside' AND payload LIKE ? ORDER BY seq DESC LIMIT 1"
@@ -122,6 +126,11 @@ def kept(conn: sa.Connection, sent_by: str) -> int | None:
     """How many bytes of a sender are here, in whoever's traces; None when it never sent any."""
     row = raw.one(conn, KEPT, (sent_by,))
     return None if row is None else int(row[0])
+
+
+def largest(conn: sa.Connection, limit: int) -> list[tuple[str, int, int]]:
+    """The senders of which most is kept: names, spans, bytes."""
+    return [(sent_by, spans, size) for sent_by, spans, size in raw.every(conn, LARGEST, (limit,))]
 
 
 def missing(conn: sa.Connection, trace: str) -> StudioError:

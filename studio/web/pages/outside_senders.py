@@ -23,13 +23,17 @@ CHECKS: dict[str, filtering.Read] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RemovalView:
-    """The page that asks. What came after the moment that was looked at (`before`, ms) stays."""
+    """The page that asks. What came after the moment that was looked at (`before`, ms) stays.
+
+    `senders` are the largest: names, spans and bytes.
+    """
 
     frame: Frame
     it: OutsideSender
     before: int
     days: str
     wrong: Wrong
+    senders: list[tuple[str, int, int]]
     choices: tuple[str, ...] = DAYS
 
 
@@ -42,7 +46,7 @@ async def ask(request: Request) -> Response:
     view = RemovalView(
         frame=await frame(request, "Forget traces", nav="traces"), before=before, days=days,
         it=await reader(request).outside_sender(person(request), kept["sent_by"], before),
-        wrong=wrong,
+        wrong=wrong, senders=await reader(request).outside_senders(person(request)),
     )  # fmt: skip
     return page(request, ASK, view, status=422 if wrong else 200)
 
