@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -143,6 +144,19 @@ async def test_a_program_that_cannot_be_started_is_told_and_nothing_ran(make_box
     assert refused.value.code == "sandbox.unavailable"
     assert "Nothing ran" in refused.value.message
     assert (await box.glob("**")).paths == ()
+
+
+async def test_what_a_command_said_last_is_heard_though_our_word_to_it_was_not():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)
+    command = launching.Started(ours, -1)
+
+    command.end()
+    theirs.send(b'{"exit": -9}')
+    theirs.close()
+
+    assert [await command.event(), await command.event()] == [{"exit": -9}, {}]
+    command.close()
 
 
 @pytest.mark.parametrize("egress", [False, True])

@@ -44,15 +44,23 @@ class Started:
         {"started"}, {"listening"}, {"refused": words}, {"exit": code}; {} when it is gone.
         """
         await _readable(self._ours.fileno())
-        try:
-            message, found, *_ = socket.recv_fds(self._ours, _MESSAGE, 1)
-        except ConnectionError:
-            return {}
+        message, found = self._next()
         event: dict[str, Any] = json.loads(message) if message else {}
         if found:
             os.set_inheritable(found[0], False)
             event["listening"] = socket.socket(fileno=found[0])
         return event
+
+    def _next(self) -> tuple[bytes, list[int]]:
+        """The next message; empty when there is no more.
+
+        Where the other end was closed with a word of ours unread, that is told once, and before
+        what was said there last.
+        """
+        for _ in range(2):
+            with suppress(ConnectionError):
+                return socket.recv_fds(self._ours, _MESSAGE, 1)[:2]
+        return b"", []
 
     def go(self) -> None:
         """Let a held command go on."""
