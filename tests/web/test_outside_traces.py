@@ -193,6 +193,22 @@ async def test_a_span_that_comes_later_is_seen_at_the_next_look(
     assert len(after.all("li", data_row="")) == 2
 
 
+async def test_the_axis_holds_what_outlives_the_root(studio: Studio, charlie: Visitor) -> None:
+    spans = [sent(studio, 1, 0, 8_000, 7_900, name="request"),
+             sent(studio, 2, 1, 10_000, 0, name="in the background")]  # fmt: skip
+    await studio.runtime.take_spans(SENDER, iter(spans))
+
+    page = await charlie.open(f"/traces/{TRACE}?span={span_id(1)}")
+
+    (root, child) = (row.all("rect")[0].attrs for row in page.all("li", data_row=""))
+    assert [tick.text for tick in page.one("svg", class_="wf__ticks").all("text")] == [
+        "0 ms", "5 s", "10 s",
+    ]  # fmt: skip
+    assert (root["x"], root["width"]) == ("200.0", "10.0")
+    assert (child["x"], child["width"]) == ("0.0", "1000.0")
+    assert "2 s into the trace" in page.one("aside", id="span").text
+
+
 async def test_a_span_that_never_ended_says_so(studio: Studio, charlie: Visitor) -> None:
     await studio.runtime.take_spans(
         SENDER,

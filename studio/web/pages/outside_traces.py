@@ -185,7 +185,7 @@ async def _looked(request: Request, it: OutsideTrace, chosen: Narrowed) -> Looke
         return None
     found = Looked(
         span=span, attributes={}, lasted=span.lasted(it.trace.now),
-        offset=span.start - it.trace.root.start,
+        offset=span.start - it.trace.turn.opened,
     )  # fmt: skip
     if span.id == MADE:
         return found
