@@ -44,12 +44,16 @@ async def test_filters_stand_in_the_address(studio: Studio, charlie: Visitor) ->
     assert "No trace fits" in none.one("main").text
 
 
-async def test_pages_of_the_list_follow_each_other(studio: Studio, charlie: Visitor) -> None:
+@pytest.mark.parametrize("query", ["", "?days=7"])
+async def test_pages_of_the_list_follow_each_other(
+    studio: Studio, charlie: Visitor, query: str
+) -> None:
     spans = [sent(studio, 1, 0, 10, 5, trace_id=f"{n:032x}") for n in range(1, 61)]
     await studio.runtime.take_spans(SENDER, iter(spans))
 
-    first = await charlie.open("/traces/outside")
+    first = await charlie.open(f"/traces/outside{query}")
     (older,) = first.role("link", "Older")
+    studio.story.clock.told += 1_000
     second = await charlie.open(older.attrs["href"])
 
     seen = [row.attrs["id"] for page in (first, second) for row in page.all("tr", data_row="")]

@@ -109,10 +109,11 @@ async def index(request: Request) -> Response:
     """GET /traces/outside."""
     asking, (filters, wrong) = person(request), _filters(request)
     moves = await reader(request).outside_moves()
-    since = reader(request).now() - int(filters.days) * DAY if filters.days else None
+    days = int(filters.days) if filters.days else None
     wanted = AskedOutside(
-        service=filters.service, agent=filters.agent, state=filters.state, since=since
-    )
+        service=filters.service, agent=filters.agent, state=filters.state, days=days,
+        since=reader(request).now() - days * DAY if days else None,
+    )  # fmt: skip
     found, cursor, off = await filtering.listed(
         lambda cursor: reader(request).outside_traces(asking, wanted, cursor=cursor),
         asked(request, "cursor"),
