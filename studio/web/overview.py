@@ -75,7 +75,8 @@ def parts(of: Sequence[Row]) -> tuple[Part, ...]:
     work = sum(row.lasted for row in of) - people - timers
     told = (
         ("tool", "at work", work), ("person", "waiting for people", people),
-        ("timer", "timers and retries", timers), ("rest", "between turns", sum(row.gap for row in of)),
+        ("timer", "timers and retries", timers),
+        ("rest", "between turns", sum(row.gap for row in of)),
     )  # fmt: skip
     total, x, found = sum(lasted for _, _, lasted in told), 0.0, []
     for look, words, lasted in told:

@@ -43,7 +43,8 @@ class Overview:
     """A window of a session's turns, the oldest first. `total` counts all turns it has.
 
     `earlier` is what `before` must be for the window before this one, None when there is none; with
-    `is_newest` nothing follows. `complete` is false when waits, or what stands beside them, were too many to be looked at.
+    `is_newest` nothing follows. `complete` is false when waits, or what stands beside them, were
+    too many to be looked at.
     """
 
     session_id: str
