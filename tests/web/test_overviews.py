@@ -30,7 +30,8 @@ def turn(number: int, opened: int, ended: int | None, *waits: Waited) -> Overvie
 
 def window(*turns: OverviewTurn, now: int = 0) -> Overview:
     return Overview(
-        session_id="ses_1", title="T", status="completed", total=len(turns), turns=turns,
+        session_id="ses_1", title="T", status="completed", total=len(turns), turns=turns, tokens=0,
+        cost=0.0, cost_known=True,
         earlier=None, is_newest=True, complete=True, seq=1, now=now,
     )  # fmt: skip
 
@@ -68,6 +69,9 @@ async def test_older_windows_are_asked_for_by_number(
     nothing = await alice.open(f"/sessions/{session_id}/trace?before=1")
 
     assert "Turns 1 to 1 of 3" in page.text
+    assert "3 turns 360 tokens $0.03" in " ".join(
+        page.one("div", class_="head__facts").text.split()
+    )
     assert page.one("nav", **{"aria-label": "Pages"}).one("a").text == "Newest"
     assert "3 turns" in junk.text
     assert "No turns before that one" in nothing.text

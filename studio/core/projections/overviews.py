@@ -40,7 +40,8 @@ class OverviewTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """A window of a session's turns, the oldest first. `total` counts all turns it has.
+    """A window of a session's turns, the oldest first. `total` counts all turns it has; tokens
+    (in and out) and the cost (US dollars) are of all of them, too.
 
     `earlier` is what `before` must be for the window before this one, None when there is none; with
     `is_newest` nothing follows. `complete` is false when waits, or what stands beside them, were
@@ -51,6 +52,9 @@ class Overview:
     title: str
     status: str
     total: int
+    tokens: int
+    cost: float
+    cost_known: bool
     turns: tuple[OverviewTurn, ...]
     earlier: int | None
     is_newest: bool
@@ -72,7 +76,10 @@ def of_session(
     limit: int = WINDOW,
 ) -> Overview:  # fmt: skip
     """The newest turns of a session, or those before a number."""
-    head = sessions.head(conn, person, session_id, s.title, s.status, s.turns)
+    head = sessions.head(
+        conn, person, session_id, s.title, s.status, s.turns, s.input_tokens, s.output_tokens,
+        s.cost, s.cost_known,
+    )  # fmt: skip
     query = sa.select(*_COLUMNS).where(t.session_id == session_id)
     if before is not None:
         query = query.where(t.number < before)
@@ -93,6 +100,8 @@ def of_session(
     last = turns[-1].number if turns else 0
     return Overview(
         session_id=session_id, title=head["title"], status=head["status"], total=head["turns"],
+        tokens=head["input_tokens"] + head["output_tokens"], cost=head["cost"],
+        cost_known=bool(head["cost_known"]),
         turns=tuple(
             OverviewTurn(
                 turn=one, waits=tuple(sorted(of.get(one.id, ()), key=lambda wait: wait.opened)),
