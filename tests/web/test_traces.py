@@ -40,6 +40,7 @@ async def test_filters_stand_in_the_address(studio: Studio, alice: Visitor) -> N
 async def test_turns_that_no_worker_took_up_can_be_asked_for(
     studio: Studio, alice: Visitor
 ) -> None:
+    await told(studio, "Under way")
     session_id = await studio.story.session("Plans")
     accepted = e.MessageAccepted(
         turn_id=ids.make("trn", studio.story.clock.now(), bytes(10)), number=1,
