@@ -160,13 +160,13 @@ def _calls(
 
     What became of an uncertain call is told when it is settled: until then it is awaited itself.
     """
-    since = [turns[0].session_id == w.session_id, w.opened >= turns[0].opened]
     awaited = (
         sa.select(
             w.turn_id, sa.func.min(w.opened).label("opened"),
             sa.func.max(sa.func.coalesce(w.closed, now)).label("closed"),
         )
-        .where(*since, w.turn_id.in_([turn.id for turn in turns]))
+        .where(w.session_id == turns[0].session_id, w.opened >= turns[0].opened)
+        .where(w.turn_id.in_([turn.id for turn in turns]))
         .group_by(w.turn_id)
         .subquery()
     ).c  # fmt: skip
