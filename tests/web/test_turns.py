@@ -59,9 +59,7 @@ async def test_filters_narrow_the_rows_and_say_so(studio: Studio, alice: Visitor
     assert "No span fits" in nothing.one("main").text
 
 
-async def test_what_is_folded_is_never_said_not_to_be_there(
-    studio: Studio, alice: Visitor
-) -> None:
+async def test_what_is_folded_is_never_said_not_to_be_there(studio: Studio, alice: Visitor) -> None:
     session_id, _ = await told(studio)
     url = f"/sessions/{session_id}/turns/1"
 
