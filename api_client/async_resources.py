@@ -199,6 +199,7 @@ class AsyncOutsideTraces(AsyncResource):
     show = AsyncVerb(outside_traces.show)
     spans = AsyncVerb(outside_traces.spans)
     forget = AsyncVerb(outside_traces.forget)
+    forget_sender = AsyncVerb(outside_traces.forget_sender)
 
 
 class AsyncViews(AsyncResource):

@@ -1,7 +1,7 @@
 """Calls about traces of agents that run elsewhere."""
 
-from api_client.call import Call, Listing, get, part
-from api_client.shapes import OutsideTrace, Trace
+from api_client.call import Call, Listing, get, part, texts
+from api_client.shapes import OutsideForgotten, OutsideTrace, Trace
 
 
 def index(
@@ -25,6 +25,13 @@ def spans(trace_id: str) -> Call[Trace]:
 def forget(trace_id: str) -> Call[None]:
     """Take one away with all its spans, for good; for admins."""
     return Call(method="DELETE", path=_path(trace_id))
+
+
+def forget_sender(sent_by: str, *, before: str = "") -> Call[OutsideForgotten]:
+    """Take the traces of a sender away, for good: those whose last span came before a moment in
+    ISO 8601, or all that are here; for admins."""
+    query = texts({"sent_by": sent_by, "before": before or None})
+    return Call(method="DELETE", path="/v1/outside-traces", query=query)
 
 
 def _path(trace_id: str) -> str:

@@ -202,6 +202,7 @@ class OutsideTraces(Resource):
     show = Verb(outside_traces.show)
     spans = Verb(outside_traces.spans)
     forget = Verb(outside_traces.forget)
+    forget_sender = Verb(outside_traces.forget_sender)
 
 
 class Views(Resource):

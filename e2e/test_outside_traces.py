@@ -1,5 +1,7 @@
 """A trace from outside: found, opened, and read by mouse, by keyboard and without scripts."""
 
+import re
+
 from playwright.sync_api import expect
 
 from e2e import outside
@@ -151,4 +153,74 @@ def test_what_is_looked_at_stays_while_a_trace_grows(studio: Studio, sign_in: Si
     expect(page.get_by_text("4 rows folded")).to_be_visible()
     expect(page.locator(ROWS)).to_have_count(5)
     expect(page.locator("#span-title")).to_have_text("chat small")
+    same_as_reloaded(page)
+
+
+def test_an_open_trace_that_is_forgotten_says_so_and_shows_what_comes_anew(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    trace = outside.send(studio, trace="dd" * 16, more=60)
+    page, listed = sign_in(studio, person="bea", role="viewer"), sign_in(studio)
+    look(page, studio, f"/traces/{trace}?q=weather")
+    look(listed, studio, "/traces/outside")
+    expect(page.locator(ROWS)).to_have_count(WINDOW)
+
+    studio.api.outside_traces.forget(trace)
+
+    expect(page.get_by_role("heading", name="This trace was forgotten")).to_be_visible()
+    expect(page.locator(ROWS)).to_have_count(0)
+    expect(page.locator("#crumb")).to_have_text("Forgotten trace")
+    expect(page).to_have_title("Forgotten trace · Studio")
+    expect(listed.locator(f"#row-{trace}")).to_have_count(0)
+    same_as_reloaded(page)
+    same_as_reloaded(listed)
+    is_accessible(page)
+
+    outside.send(studio, trace=trace)
+
+    expect(page.locator("#crumb")).to_have_text("clerk")
+    expect(page.locator(ROWS)).to_have_count(3)
+    expect(page.locator("#hits")).to_contain_text("3 hits")
+    same_as_reloaded(page)
+
+
+def test_an_admin_reads_what_would_go_of_a_sender_and_it_goes(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    trace = outside.send(studio, trace="de" * 16)
+    page, other = sign_in(studio), sign_in(studio)
+    look(other, studio, f"/traces/{trace}")
+    page.goto(f"{studio.url}/traces/{trace}")
+
+    page.locator("#forget summary").click()
+    page.get_by_role("link", name="Forget more of this sender…").click()
+    expect(page.locator("main")).to_contain_text("that application:local command line began, with")
+    is_accessible(page)
+    page.get_by_label("Which of its traces").select_option("7")
+    page.get_by_role("button", name="Look").click()
+    expect(page.get_by_text("Nothing to forget")).to_be_visible()
+    page.get_by_label("Which of its traces").select_option("")
+    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name=re.compile("^Forget [0-9,]+ traces?$")).click()
+
+    expect(page.get_by_text("Nothing came from outside")).to_be_visible()
+    expect(other.get_by_role("heading", name="This trace was forgotten")).to_be_visible()
+    same_as_reloaded(other)
+
+
+def test_what_one_opened_to_forget_stays_open_while_a_trace_grows(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    trace = outside.send(studio, trace="df" * 16)
+    page = sign_in(studio)
+    look(page, studio, f"/traces/{trace}")
+    page.locator("#forget summary").click()
+
+    outside.send(studio, trace=trace, more=2)
+    expect(page.locator(ROWS)).to_have_count(5)
+    page.get_by_role("button", name="Forget this trace").click()
+
+    expect(page).to_have_url(f"{studio.url}/traces/outside")
+    page.goto(f"{studio.url}/traces/{trace}")
+    expect(page.locator("#missing")).to_contain_text("By ann, ")
     same_as_reloaded(page)

@@ -12,7 +12,7 @@ import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -311,8 +311,11 @@ async def _work(built: Parts) -> None:
 
 
 async def _sweep(built: Parts) -> None:
-    """Now and then take away what is of no use to anybody any more; twice does no harm."""
+    """Take away what is of no use to anybody any more, now and then, and when there is much that
+    somebody forgot; twice does no harm."""
+    is_to_clear = built.runtime.is_to_clear
     while True:
+        is_to_clear.clear()
         try:
             await upkeep.sweep_all(
                 built.db, built.clock.now(), _ages(built.settings), _outside(built.settings)
@@ -321,7 +324,8 @@ async def _sweep(built: Parts) -> None:
             log.warning("Nothing was swept: %s It is tried again in an hour.", error)
         except Exception:
             log.exception("Sweeping failed; it is tried again in an hour.")
-        await asyncio.sleep(SWEEP_SECONDS)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(is_to_clear.wait(), SWEEP_SECONDS)
 
 
 def _ages(settings: Settings) -> Ages:

@@ -22,7 +22,8 @@ settings.load_profile("studio")
 LONGEST = (
     "core/test_crash.py", "api/test_schemathesis.py", "core/test_environment_crash.py",
     "core/sandboxes/test_contract.py", "core/sandboxes/test_confinement.py",
-    "core/test_environments.py", "core/test_journal_agrees.py", "core/test_rebuild.py",
+    "core/test_environment_disks.py", "core/test_environment_turns.py",
+    "core/test_journal_agrees.py", "core/test_rebuild.py",
     "core/test_traces_agree.py", "core/test_files.py", "core/disks/test_crash.py",
     "core/store/test_writer.py", "core/sandboxes/test_container.py", "api/test_routes.py",
     "outside/test_conformance.py", "otlp/test_frameworks.py", "test_full_disk.py",

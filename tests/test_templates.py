@@ -42,6 +42,7 @@ ONLY_SOMETIMES = {
     "environments/_faults.html",
     "turns/_map.html",
     "outside/_crowd.html",
+    "outside/_missing.html",
 }
 
 

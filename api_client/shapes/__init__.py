@@ -77,7 +77,7 @@ from api_client.shapes.environments import (
 )
 from api_client.shapes.keys import Health, Key, Keys, MadeKey, Ready
 from api_client.shapes.models import DefaultModel, Models, Probe, SavedProvider
-from api_client.shapes.outside import OutsideTrace
+from api_client.shapes.outside import OutsideForgotten, OutsideTrace
 from api_client.shapes.plugins import (
     Plugin,
     PluginCalls,
@@ -185,6 +185,7 @@ __all__ = [
     "Operation",
     "OperationAsked",
     "Operations",
+    "OutsideForgotten",
     "OutsideTrace",
     "Plan",
     "Plans",

@@ -25,3 +25,11 @@ class OutsideTrace(TypedDict):
     output_tokens: int
     cost: float
     cost_known: bool
+
+
+class OutsideForgotten(TypedDict):
+    """How much went of a sender."""
+
+    traces: int
+    spans: int
+    bytes: int

@@ -266,6 +266,14 @@ class OutsideTracesQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideSenderQuery:
+    """Which traces of a sender: all, or those whose last span came before a moment."""
+
+    sent_by: Annotated[Name, "The sender, as its traces name it."]
+    before: Annotated[str, Text(high=40), "ISO 8601, UTC without a zone; without it now."] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PolicyQuery:
     """Which version of the policy."""
 

@@ -1,11 +1,11 @@
 """The collector: how the export of spans stands, and past turns sent once more."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from studio.api import answers as a
 from studio.api import bodies as b
 from studio.api.endpoint import Ask, Endpoint, Link
+from studio.api.moments import moment
 from studio.core.rules.errors import Invalid
 
 
@@ -19,7 +19,7 @@ async def show(ask: Ask[b.NoQuery, b.NoBody]) -> a.CollectorState:
 async def backfill(ask: Ask[b.NoQuery, b.NewBackfill]) -> a.BackfillAsked:
     """Ask for one."""
     body, faults = ask.body, dict[str, str]()
-    since, until = _moment(body.since, "since", faults), _moment(body.until, "until", faults)
+    since, until = moment(body.since, "since", faults), moment(body.until, "until", faults)
     if faults:
         raise Invalid("A time cannot be read.", code="backfill.time", fields=faults)
     id = await ask.runtime.ask_backfill(
@@ -31,19 +31,6 @@ async def backfill(ask: Ask[b.NoQuery, b.NewBackfill]) -> a.BackfillAsked:
 async def show_backfill(ask: Ask[b.NoQuery, b.NoBody]) -> a.Backfill:
     """How far one is."""
     return a.take(a.Backfill, await ask.reader.backfill(ask.person, ask.part("id")))
-
-
-def _moment(text: str, name: str, faults: dict[str, str]) -> int | None:
-    """ms of a moment in ISO 8601; without a zone it is UTC."""
-    if not text:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-        found = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return int(found.timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        faults[name] = "Write a moment such as 2026-11-30 or 2026-11-30T08:00:00Z."
-        return None
 
 
 ENDPOINTS: tuple[Endpoint[Any, Any], ...] = (

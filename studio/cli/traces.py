@@ -1,17 +1,15 @@
 """Traces from the command line: how their export stands, and past turns sent once more."""
 
-import re
 import time
-from datetime import UTC, datetime, timedelta
 
 from api_client.shapes import Backfill
 from studio.cli.command import Command, argument
 from studio.cli.context import Context
-from studio.core.rules.errors import Invalid, Unavailable
+from studio.cli.moments import moment
+from studio.core.rules.errors import Unavailable
 
 PAUSE = 0.3
 PATIENCE = 120.0  # seconds without any progress
-UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def collector(context: Context) -> int:
@@ -41,7 +39,7 @@ def collector(context: Context) -> int:
 def backfill(context: Context) -> int:
     """Send past turns once more, and tell how far it is."""
     given, terminal = context.given, context.terminal
-    since, until = _moment(given.since, "--since"), _moment(given.until, "--until")
+    since, until = moment(given.since, "--since"), moment(given.until, "--until")
     with context.client() as studio:
         asked = studio.collector.backfill(since=since, until=until, session=given.session)
         found, heard = studio.collector.show_backfill(asked["id"]), time.monotonic()
@@ -70,19 +68,6 @@ def _counts(found: Backfill) -> str:
     words = f"{found['done']:,} of {found['turns']:,} turns, {found['sent']:,} spans sent"
     words += f", {found['refused']:,} refused" if found["refused"] else ""
     return words + (f", {found['dropped']:,} given up" if found["dropped"] else "")
-
-
-def _moment(text: str, flag: str) -> str:
-    """A moment in ISO 8601; `90m`, `12h` and `3d` are so long ago."""
-    ago = re.fullmatch(r"([0-9]{1,5})([mhd])", text)
-    if ago is None:
-        return text
-    try:
-        then = datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
-    except OverflowError:
-        words = f"{flag} lies before all time."
-        raise Invalid(words, code="backfill.time", fields={flag: words}) from None
-    return then.isoformat(timespec="seconds")
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -11,6 +11,7 @@ from studio.core.projections import outside, outside_words
 from studio.core.projections.outside import (
     AskedOutside,
     OutsideRow,
+    OutsideSender,
     OutsideSpan,
     OutsideTrace,
     RefusalRow,
@@ -80,8 +81,21 @@ class OutsideQuestions(Questions):
         """A number that grows whenever spans came, were refused or went."""
         return await self._read(outside.moves)
 
+    async def outside_row(self, trace_id: str) -> OutsideRow | None:
+        """The same, if it is here: what an open page asks again and again."""
+        return await self._read(lambda conn: outside.row(conn, trace_id), trace_id)
+
+    async def outside_sender(self, person: Person, sent_by: str, before: int) -> OutsideSender:
+        """What is here of a sender, and the sum of its traces whose last span came before a time
+        (ms)."""
+        return await self._read(lambda conn: outside.sender(conn, sent_by, before), sent_by)
+
+    async def outside_senders(self, person: Person) -> list[tuple[str, int, int]]:
+        """The senders of which most is kept, fifty at most: names, spans and bytes."""
+        return await self._read(outside.senders)
+
     async def outside_head(self, person: Person, trace_id: str) -> OutsideRow:
-        """One trace without its spans."""
+        """One trace without its spans; Gone when it was forgotten."""
         return await self._read(lambda conn: outside.head(conn, trace_id), trace_id)
 
     async def outside_trace(self, person: Person, trace_id: str) -> OutsideTrace:

@@ -71,6 +71,7 @@ from studio.core.projections.operations import OperationRow
 from studio.core.projections.outside import (
     AskedOutside,
     OutsideRow,
+    OutsideSender,
     OutsideSpan,
     OutsideTrace,
     RefusalRow,
@@ -143,6 +144,7 @@ __all__ = [
     "ModelsView",
     "OperationRow",
     "OutsideRow",
+    "OutsideSender",
     "OutsideSpan",
     "OutsideTrace",
     "Page",

@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from studio.core.rules.access import Person
+from studio.core.rules.errors import NotFound
+from studio.core.rules.outside.claims import is_trace_id
 from studio.web.hub import Chunk, Hub, Key
 from studio.web.topics import message
 
@@ -96,10 +98,11 @@ async def outside(request: Request) -> Response:
 
 
 async def outside_trace(request: Request) -> Response:
-    """GET /live/outside/{trace_id}."""
-    state = request.app.state
-    row = await state.reader.outside_head(request.state.person, request.path_params["trace_id"])
-    return answer(request, ("outside_trace", row.id))
+    """GET /live/outside/{trace_id}: of one that is here, that went, or that may yet come."""
+    trace_id = request.path_params["trace_id"]
+    if not is_trace_id(trace_id):
+        raise NotFound("No trace from outside has such an id.", code="outside_trace.not_found")
+    return answer(request, ("outside_trace", trace_id))
 
 
 async def servers(request: Request) -> Response:

@@ -3,9 +3,8 @@
 from typing import Any
 
 from studio.core.reader import Reader
-from studio.core.rules.errors import NotFound
 from studio.web.hub import Chunk
-from studio.web.topics import LOOKER, ListTopic, batch
+from studio.web.topics import ListTopic, batch
 
 OFTEN, SELDOM = 2.0, 10.0  # seconds between two looks at whether anything came
 LARGE = 5_000  # spans of a trace that takes a while to be drawn again
@@ -39,17 +38,23 @@ class OutsideTopic(ListTopic):
 
 
 class OutsideTraceTopic(OutsideTopic):
-    """One trace from outside: it changes when spans of it came, or when it is swept."""
+    """One trace from outside: it changes when spans of it came, and when it is swept or forgotten.
+    One that is not here may yet come."""
 
     def __init__(self, reader: Reader, trace_id: str) -> None:
         super().__init__(reader, "trace")
         self.trace_id = trace_id
 
+    async def catch_up(self, after: str) -> Chunk:
+        """A word to look again also where there is nothing: a trace goes before its spans do."""
+        position = await self.reader.outside_moves()
+        if after == str(position) and self._seen is not None:
+            return Chunk(data=b"", seq=position)
+        return batch("", {self.region}, seq=position)
+
     async def _sign(self) -> Any:
-        """Its row; None when it has gone."""
-        try:
-            row = await self.reader.outside_head(LOOKER, self.trace_id)
-        except NotFound:
-            return None
-        self.quick = self.slow = self.pace = SELDOM if row.spans > LARGE else OFTEN
+        """Its row; None when it is not here."""
+        row = await self.reader.outside_row(self.trace_id)
+        is_large = row is not None and row.spans > LARGE
+        self.quick = self.slow = self.pace = SELDOM if is_large else OFTEN
         return row

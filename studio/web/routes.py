@@ -56,6 +56,8 @@ routes = [
     _get("/traces", "traces.index"),
     _get("/traces/collector", "collector.panel"),
     _get("/traces/outside", "outside_traces.index"),
+    _get("/traces/outside/removal", "outside_senders.ask"),
+    _post("/traces/outside/removal", "outside_senders.forget"),
     _get("/traces/{trace_id}", "outside_traces.show"),
     _post("/traces/{trace_id}/removal", "outside_traces.forget"),
     _get("/sessions/{session_id}/turns/{turn}/comparison", "comparison.show"),

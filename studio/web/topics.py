@@ -37,7 +37,7 @@ OTHERS: tuple[type[e.Event], ...] = (  # of journals that no session's page foll
     e.PolicySaved, e.KeyMade, e.KeyRevoked, e.SecretSet, e.SecretRemoved, e.SecretsResealed,
     e.ProviderSaved, e.ProviderRemoved, e.DefaultModelChosen, e.ProbeAsked, e.ProbeStarted,
     e.ProbeAnswered, e.ProbeFailed, e.ProbeLost, e.ViewSaved, e.ViewRemoved, e.SignedIn,
-    *e.OF_ENVIRONMENTS, e.OutsideTraceForgotten,
+    *e.OF_ENVIRONMENTS, e.OutsideTraceForgotten, e.OutsideSenderForgotten,
 )  # fmt: skip
 # What a fact changes on its session's page. The lists compare what they would show instead: a
 # session's facts say nothing of the order and the counts that a list is made of.

@@ -17,7 +17,7 @@ import zstandard
 import api_client
 from tests.api.conftest import Studio
 from tests.core.conftest import ALICE
-from tests.core.test_environments import Studio as Lab
+from tests.core.environment_studio import Studio as Lab
 
 ODD = b"odd \xff\xe2\x80\xae?&#%2F\n.txt"
 

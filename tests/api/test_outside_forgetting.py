@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from api_client.errors import Denied, NotFound
+from api_client.errors import Denied, Gone, Invalid, NotFound
 from tests.api.conftest import Studio
 from tests.api.test_otlp import TRACE, only, refused, request_of, send
 
@@ -31,10 +31,13 @@ async def test_an_admin_forgets_a_trace_and_its_sender_has_room(studio: Studio) 
     before, _ = refused(await send(studio, data))
 
     await studio.client("alice").outside_traces.forget(TRACE)
-    with pytest.raises(NotFound):
-        await studio.client("alice").outside_traces.show(TRACE)
+    with pytest.raises(Gone) as gone:
+        await studio.client("charlie").outside_traces.show(TRACE)
     after, _ = refused(await send(studio, data))
 
+    assert gone.value.code == "outside_trace.forgotten"
+    assert gone.value.details["by"] == "key:alice"
+    assert "forgotten by key:alice at 20" in str(gone.value)
     assert before == after > 0
     assert (await only(studio))["spans"] == 5 - after
 
@@ -48,4 +51,37 @@ async def test_only_an_admin_forgets_and_only_what_is_there(studio: Studio) -> N
         with pytest.raises(NotFound):
             await studio.client("alice").outside_traces.forget(strange)
 
+    assert (await only(studio))["spans"] == 1
+
+
+async def test_an_admin_forgets_a_senders_traces_before_a_moment(studio: Studio) -> None:
+    await send(studio, request_of(studio, 3).SerializeToString())
+    sent_by, alice = (await only(studio))["sent_by"], studio.client("alice")
+
+    none = await alice.outside_traces.forget_sender(sent_by, before="2026-01-01")
+    others = await alice.outside_traces.forget_sender("application:nobody")
+    here = await only(studio)
+    done = await alice.outside_traces.forget_sender(sent_by)
+
+    assert none == others == {"traces": 0, "spans": 0, "bytes": 0}
+    assert here["spans"] == 3
+    assert (done["traces"], done["spans"]) == (1, 3)
+    assert done["bytes"] > 300
+    with pytest.raises(Gone, match="forgotten by key:alice"):
+        await alice.outside_traces.spans(TRACE)
+
+
+async def test_whose_traces_are_forgotten_and_before_when_must_be_plain(studio: Studio) -> None:
+    await send(studio, request_of(studio).SerializeToString())
+    sent_by = (await only(studio))["sent_by"]
+
+    with pytest.raises(Denied):
+        await studio.client("bob").outside_traces.forget_sender(sent_by)
+    with pytest.raises(Invalid) as unclear:
+        await studio.client("alice").outside_traces.forget_sender(sent_by, before="soon")
+    nobodys = await studio.raw("DELETE", "/v1/outside-traces", person="alice")
+    empty = await studio.raw("DELETE", "/v1/outside-traces?sent_by=", person="alice")
+
+    assert "before" in unclear.value.details["fields"]
+    assert (nobodys.status_code, empty.status_code) == (422, 422)
     assert (await only(studio))["spans"] == 1

@@ -57,4 +57,31 @@ def test_a_trace_is_forgotten(studio: Live) -> None:
         0, f"{TRACE} is forgotten, with all its spans.",
     )  # fmt: skip
     assert (gone.returncode, again.returncode) == (1, 1)
-    assert "no such trace from outside" in again.stderr
+    assert "was forgotten by key:local command line at " in again.stderr
+
+
+def test_the_traces_of_a_sender_are_forgotten(studio: Live) -> None:
+    send(studio)
+    (trace,) = json.loads(studio.run("outside", "list", "--json").stdout)
+    sender = ("outside", "forget", "--sender", trace["sent_by"])
+
+    older = studio.run(*sender, "--before", "1h")
+    done = studio.run(*sender)
+    none = json.loads(studio.run(*sender, "--json").stdout)
+
+    assert older.stdout.endswith("0 traces with 0 spans, 0 bytes.\n")
+    assert f"Forgotten of {trace['sent_by']}: 1 traces with 2 spans, " in done.stdout
+    assert none == {"traces": 0, "spans": 0, "bytes": 0}
+
+
+def test_it_must_be_plain_what_is_forgotten(studio: Live) -> None:
+    send(studio)
+
+    unclear = [
+        studio.run("outside", "forget", *words)
+        for words in ((), (TRACE, "--sender", "x"), (TRACE, "--before", "1h"), ("--before", "1h"))
+    ]
+
+    assert [done.returncode for done in unclear] == [1] * 4
+    assert all("--before goes with --sender" in done.stderr for done in unclear)
+    assert studio.run("outside", "show", TRACE).returncode == 0

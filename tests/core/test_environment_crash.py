@@ -93,7 +93,12 @@ def test_a_fork_begins_with_its_version_whenever_it_is_killed(
 
 @pytest.mark.parametrize(
     "point",
-    ["environment.before_destroy", "environment.mid_destroy", "environment.before_remove"],
+    [
+        "environment.before_destroy",
+        "environment.mid_destroy",
+        "environment.before_remove",
+        "environment.before_unlock",
+    ],
 )
 def test_a_deleted_environment_is_cleared_whenever_it_is_killed(
     point: str, store_url: str, tmp_path: Path

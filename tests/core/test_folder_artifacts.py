@@ -19,7 +19,7 @@ from studio.core.rules.files import Part
 from studio.core.store import artifacts, environments
 from studio.core.work.environments import folders
 from tests.core.conftest import BOB, Core
-from tests.core.test_environments import Studio, results, shell, working
+from tests.core.environment_studio import Studio, results, shell, working
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from studio.core.rules.access import Person
 from studio.core.rules.outside.claims import Limits, Refusal
 from studio.core.store import outside_sweeping
 from studio.web.outside_topics import LARGE, OFTEN, SELDOM, OutsideTopic, OutsideTraceTopic
@@ -13,6 +14,7 @@ from tests.web.outside_cases import SENDER, one_trace, sent
 from tests.web.streams import listening
 
 OTHER = "cd" * 16
+ADMIN = Person(id="ada", role="admin")
 DAY = 86_400_000
 
 
@@ -76,6 +78,36 @@ async def test_a_large_trace_is_drawn_again_less_often(
     assert topic.pace == pace
 
 
+async def test_an_open_page_hears_of_a_trace_that_goes_and_of_one_that_comes_anew(
+    studio: Studio, secret: str
+) -> None:
+    await one_trace(studio)
+    after = str(await studio.reader.outside_moves())
+
+    async with listening(studio, secret, ("outside_trace", TRACE), after=after) as ear:
+        await ear.live()
+        await studio.runtime.forget_outside_trace(ADMIN, TRACE)
+        gone = await ear.until(lambda message: message.event == "look:trace")
+        await one_trace(studio)
+        anew = await ear.until(lambda message: message.event == "look:trace")
+
+    assert int(after) <= int(gone[-1].id or 0) < int(anew[-1].id or 0)
+
+
+async def test_a_page_hears_when_its_trace_went_before_it_listened(
+    studio: Studio, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await one_trace(studio)
+    after = str(await studio.reader.outside_moves())
+    monkeypatch.setattr(outside_sweeping, "take_away", lambda conn, trace: 0)  # marked, not gone
+    await studio.runtime.forget_outside_trace(ADMIN, TRACE)
+
+    async with listening(studio, secret, ("outside_trace", TRACE), after=after) as ear:
+        missed = await ear.live()
+
+    assert [message.event for message in missed] == ["look:trace"]
+
+
 @pytest.mark.parametrize("key", [("outside", "outside"), ("outside_trace", TRACE)])
 async def test_an_open_page_hears_of_spans_that_come(
     studio: Studio, secret: str, key: tuple[str, str]
@@ -114,7 +146,7 @@ async def test_pages_say_where_they_stand_and_their_regions_are_asked_for(
     part = await charlie.get("/traces/outside?region=list&state=completed")
     trace = await charlie.get(f"/traces/{TRACE}")
     inside = await charlie.get(f"/traces/{TRACE}?region=trace")
-    gone = await charlie.get(f"/live/outside/{OTHER}")
+    gone = await charlie.get("/live/outside/nothing")
 
     assert f"/live/outside?after={moves}" in index.text
     assert "<html" not in part.text

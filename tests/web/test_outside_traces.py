@@ -77,7 +77,7 @@ async def test_a_trace_is_a_tree_of_rows_and_says_whose_claim_it_is(
     assert "was sent by application:exporter" in text
     assert "3 spans by GenAI, 1 span by no known convention" in text
     assert "Scope: tests" in text
-    assert "40 in, 9 out" in text
+    assert "40 tokens in, 9 out" in text
     assert page.one("main").all("form", method="post") == []
 
 

@@ -81,7 +81,7 @@ from studio.api.answers.environments import (
 from studio.api.answers.health import Error, Fault, Health, Ready
 from studio.api.answers.keys import Key, Keys, MadeKey
 from studio.api.answers.models import DefaultModel, Models, Probe, SavedProvider
-from studio.api.answers.outside import OutsideTrace, OutsideTraces
+from studio.api.answers.outside import OutsideForgotten, OutsideTrace, OutsideTraces
 from studio.api.answers.plugins import (
     Plugin,
     PluginCalls,
@@ -192,6 +192,7 @@ __all__ = [
     "Operation",
     "OperationAsked",
     "Operations",
+    "OutsideForgotten",
     "OutsideTrace",
     "OutsideTraces",
     "Plan",

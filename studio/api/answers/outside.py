@@ -32,6 +32,15 @@ class OutsideTrace:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideForgotten:
+    """What went of a sender: its traces whole, with every span of them, and their bytes."""
+
+    traces: int
+    spans: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutsideTraces:
     """A page of traces from outside, the newest first. One that is filtered may have few or none
     while `next` goes on: it looked at the newest alone."""

@@ -18,11 +18,13 @@ from studio.core.rules.outside import arranging
 from studio.core.rules.outside.arranging import Outside, Place
 from studio.core.rules.outside.claims import REASONS, Crowd
 from studio.core.rules.spans import Span, Trace
-from studio.core.store import outside, tables
+from studio.core.store import outside, outside_forgetting, tables
+from studio.core.store.outside_forgetting import Sum
 
 STATES = ("completed", "failed", "incomplete")
 MOST_SPANS = 50_000
 EXPORTED = 200  # spans read at once for an export, and about how many bytes of them
+MOST_SENDERS = 50  # that are told by name
 EXPORTED_BYTES = 8 * 1024 * 1024
 NAMES = 100  # services, and agents, that a list offers
 LOOKED = 20_000  # traces that those, and what a filter asks for, are looked for in at once
@@ -123,6 +125,16 @@ class RefusalRow:
     crowd: Crowd | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class OutsideSender:
+    """A sender: how many bytes of it are here (None when it never sent any), and the sum of some of
+    its traces."""
+
+    sent_by: str
+    bytes: int | None
+    sum: Sum
+
+
 def page(
     conn: sa.Connection, asked: AskedOutside, *, limit: int, cursor: str | None
 ) -> Page[OutsideRow]:
@@ -186,16 +198,16 @@ def refusals(conn: sa.Connection) -> list[RefusalRow]:
 
 def one(conn: sa.Connection, trace_id: str) -> OutsideTrace:
     """One trace with all its spans as a tree: two statements, whatever its size."""
-    row = head(conn, trace_id)
+    it = head(conn, trace_id)
     query = sa.select(*(s[name] for name in _SPAN)).where(s.trace_id == trace_id)
     rows = conn.execute(query.limit(MOST_SPANS)).all()
     told = Outside(
-        id=row.id, name=row.name, agent=row.agent, service=row.service, state=row.state,
-        began=row.began, ended=row.ended,
+        id=it.id, name=it.name, agent=it.agent, service=it.service, state=it.state,
+        began=it.began, ended=it.ended,
     )  # fmt: skip
     trace = arranging.arranged(told, map(_place, rows), _span)
     return OutsideTrace(
-        row=row,
+        row=it,
         trace=trace,
         loose=Counter(span.loose for span in trace.spans if span.loose),
         conventions=Counter(one.convention for one in rows),
@@ -204,15 +216,32 @@ def one(conn: sa.Connection, trace_id: str) -> OutsideTrace:
 
 
 def head(conn: sa.Connection, trace_id: str) -> OutsideRow:
-    """The row of one trace, or NotFound."""
+    """The row of one trace; Gone when it was forgotten, NotFound when nobody knows of it."""
+    found = row(conn, trace_id)
+    if found is None:
+        raise outside_forgetting.missing(conn, trace_id)
+    return found
+
+
+def row(conn: sa.Connection, trace_id: str) -> OutsideRow | None:
+    """The row of one trace, if it is here."""
     query = sa.select(*_columns()).where(o.id == trace_id, o.changed > 0)
-    row = conn.execute(query).mappings().one_or_none()
-    if row is None:
-        raise NotFound(
-            "There is no such trace from outside. It may have been swept or forgotten.",
-            code="outside_trace.not_found",
-        )
-    return _row(row)
+    found = conn.execute(query).mappings().one_or_none()
+    return None if found is None else _row(found)
+
+
+def sender(conn: sa.Connection, sent_by: str, before: int) -> OutsideSender:
+    """What is here of a sender, and of that what its traces are whose last span came before a
+    time."""
+    return OutsideSender(
+        sent_by=sent_by, bytes=outside_forgetting.kept(conn, sent_by),
+        sum=outside_forgetting.in_all(conn, sent_by, before),
+    )  # fmt: skip
+
+
+def senders(conn: sa.Connection) -> list[tuple[str, int, int]]:
+    """The senders of which most is kept: names, spans and bytes."""
+    return outside_forgetting.largest(conn, MOST_SENDERS)
 
 
 def span(conn: sa.Connection, trace_id: str, span_id: str) -> OutsideSpan:

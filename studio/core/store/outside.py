@@ -4,6 +4,9 @@ A span that is here already is not kept twice; the first that came stands. Count
 a sender are of the spans that are here. On PostgreSQL rows are locked in one order, by whoever
 keeps and by whoever sweeps: traces by id, senders by name, refusals. So nobody waits in a ring, and
 two senders of different traces do not wait for each other before they commit.
+
+`changed` of a trace says when its last span came; nobody sees one that has none of these times: 0
+is of one that is swept, FORGOTTEN of one that somebody forgot, of which nothing may come back.
 """
 
 import json
@@ -22,6 +25,7 @@ from studio.core.store import raw
 MANY = 50  # values of one statement, so that there is one text of it
 LONG = 1_024  # bytes from which a payload is compressed
 ZSTD = b"\x28\xb5\x2f\xfd"
+FORGOTTEN = -1
 NUMBERS = 100  # bytes that ids, times and numbers of one span may take
 
 NEW_TRACE = (
@@ -33,7 +37,11 @@ OURS = {  # on PostgreSQL a row that is here is ours from then on, and no sweep 
     "sqlite": "NOTHING",
     "postgresql": "UPDATE SET taken = outside_traces.taken",
 }
-COUNTED = f"SELECT id, spans, bytes FROM outside_traces WHERE id IN ({', '.join('?' * MANY)})"  # noqa: S608
+COUNTED = (
+    "SELECT id, spans, bytes, changed FROM outside_traces "  # noqa: S608
+    f"WHERE id IN ({', '.join('?' * MANY)})"
+)
+NONE_KEPT = "DELETE FROM outside_traces WHERE id = ? AND spans = 0"
 HERE = (
     "SELECT trace_id, span_id FROM outside_spans WHERE (trace_id, span_id) IN "  # noqa: S608
     f"(VALUES {', '.join(['(?, ?)'] * MANY)})"
@@ -103,6 +111,18 @@ class Ready:
 _Sized = tuple[Ready, int]  # a span with its bytes
 
 
+_Counted = tuple[int, int, int]  # spans and bytes of a trace, and when its last span came
+
+
+class StillGoing(Exception):
+    """Traces that were forgotten are not gone yet: what is left of them goes before anything is
+    kept of them anew."""
+
+    def __init__(self, traces: Sequence[str]) -> None:
+        super().__init__(", ".join(traces))
+        self.traces = traces
+
+
 @dataclass(slots=True)
 class Kept:
     """What came of some spans: how many are new, how many were here, which were refused."""
@@ -151,7 +171,7 @@ def size(data: bytes) -> int:
 def keep(
     conn: sa.Connection, spans: Sequence[Ready], *, at: int, sent_by: str, limits: Limits
 ) -> Kept:
-    """Keep spans that are not here yet. `at` is ms."""
+    """Keep spans that are not here yet; StillGoing when none can be kept yet. `at` is ms."""
     by_trace: dict[str, dict[str, Ready]] = {}
     for one in spans:
         by_trace.setdefault(one.known.claim.trace_id, {}).setdefault(one.known.claim.span_id, one)
@@ -161,6 +181,8 @@ def keep(
         [_trace(trace, by_trace[trace], at, sent_by) for trace in traces],
     )  # fmt: skip
     counted = _counted(conn, traces)
+    if going := [trace for trace in traces if counted[trace][2] == FORGOTTEN]:
+        raise StillGoing(going)
     here = _here(
         conn, [(trace, span) for trace in traces if counted[trace][0] for span in by_trace[trace]]
     )
@@ -170,6 +192,8 @@ def keep(
         found = [one for span, one in by_trace[trace].items() if (trace, span) not in here]
         if fits := room.fitting(found, counted[trace], refused):
             fresh[trace] = fits
+    without = [(trace,) for trace in traces if not counted[trace][0] and trace not in fresh]
+    raw.put_many(conn, NONE_KEPT, without)  # a trace of none would make others go as too many
     new = [one for found in fresh.values() for one in found]
     raw.put_many(conn, NEW_SPAN, [_span(one.known, sent_by, weight) for one, weight in new])
     raw.put_many(
@@ -191,7 +215,7 @@ class _Room:
         self._limits, self._left = limits, limits.sender_bytes - (row[0] if row else 0)
 
     def fitting(
-        self, found: Sequence[Ready], counted: tuple[int, int], refused: list[Refusal]
+        self, found: Sequence[Ready], counted: _Counted, refused: list[Refusal]
     ) -> "list[_Sized]":
         """Of new spans of a trace those that fit, each with its bytes; the others are refused."""
         spans, left = self._limits.trace_spans - counted[0], self._limits.trace_bytes - counted[1]
@@ -299,12 +323,12 @@ def _grow(conn: sa.Connection, fresh: dict[str, list[_Sized]], at: int) -> None:
     raw.put_many(conn, ROOT, roots)
 
 
-def _counted(conn: sa.Connection, traces: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """How many spans and bytes each trace has."""
-    found: dict[str, tuple[int, int]] = {}
+def _counted(conn: sa.Connection, traces: Sequence[str]) -> dict[str, _Counted]:
+    """How many spans and bytes each trace has, and whether it goes."""
+    found: dict[str, _Counted] = {}
     for start in range(0, len(traces), MANY):
         some = _filled(traces[start : start + MANY])
-        found.update((row[0], (row[1], row[2])) for row in raw.every(conn, COUNTED, some))
+        found.update((row[0], (row[1], row[2], row[3])) for row in raw.every(conn, COUNTED, some))
     return found
 
 

@@ -1,8 +1,9 @@
-"""Traces from outside that are too old or too many go, a piece at a time.
+"""Traces from outside that are too old, too many or forgotten go, a piece at a time.
 
-A trace that goes is marked first, so that nobody sees a part of it. A span that comes before it is
-gone makes it a trace again, of what is left of it: what is counted is always what is here. Traces
-that somebody else has in hand are left for the next time.
+A trace that goes is marked first, so that nobody sees a part of it. A span that comes before one
+that is too old is gone makes it a trace again, of what is left of it; what was forgotten is gone
+before anything is kept anew. What is counted is always what is here. Traces that somebody else has
+in hand are left for the next time.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from studio.core.store import outside, raw
 DAY = 86_400_000
 SWEPT = 2_000  # spans, or traces, that one sweep takes away
 TRACES = 50  # that one sweep looks at
+PIECE = 500  # spans, or about as many traces, that one look at what is marked takes away
 REFUSALS_KEPT = 30 * DAY
 
 FREE = {"sqlite": "", "postgresql": " FOR UPDATE SKIP LOCKED"}
@@ -24,10 +26,8 @@ TOO_MANY = (
 OLD = (
     "SELECT id, changed, sent_by FROM outside_traces WHERE changed < ? ORDER BY changed, id LIMIT ?"
 )
-FORGET = (
-    "UPDATE outside_traces SET changed = 0 WHERE id = ? AND changed > 0 RETURNING sent_by, spans"
-)
-MARKED = "SELECT id FROM outside_traces WHERE id = ? AND changed = 0"
+MARKED = "SELECT id FROM outside_traces WHERE id = ? AND changed <= 0"
+ALL_MARKED = "SELECT id FROM outside_traces WHERE changed <= 0 ORDER BY changed, id LIMIT ?"
 MARK = "UPDATE outside_traces SET changed = 0 WHERE id = ?"
 SOME = "(SELECT span_id FROM outside_spans WHERE trace_id = ? ORDER BY span_id LIMIT ?)"
 OF_SENDERS = (
@@ -66,7 +66,7 @@ def sweep(conn: sa.Connection, now: int, limits: Limits) -> int:
     old = (now - limits.days * DAY, TRACES)
     left = SWEPT
     for trace, changed, sent_by in raw.every(conn, OLD + FREE[conn.dialect.name], old):
-        if changed:
+        if changed > 0:
             gone += raw.put(conn, MARK, (trace,))
             _add(senders, {sent_by: (0, 0)})
             continue
@@ -82,13 +82,6 @@ def sweep(conn: sa.Connection, now: int, limits: Limits) -> int:
     return gone + raw.put(conn, LET_REFUSALS, (refusals,))
 
 
-def forget(conn: sa.Connection, trace: str) -> tuple[str, int] | None:
-    """Mark a trace, so that nobody sees it and it goes: its sender and how many spans it has; None
-    when there is none."""
-    row = raw.one(conn, FORGET, (trace,))
-    return None if row is None else (row[0], row[1])
-
-
 def take_away(conn: sa.Connection, trace: str) -> int:
     """Take away some of a trace that is marked; how many rows went, 0 when nothing is left."""
     if raw.one(conn, MARKED + FREE[conn.dialect.name], (trace,)) is None:
@@ -96,6 +89,19 @@ def take_away(conn: sa.Connection, trace: str) -> int:
     went, of = _let_some(conn, trace, SWEPT)
     outside.moved(conn, of)
     return went
+
+
+def take_away_marked(conn: sa.Connection) -> int:
+    """Take away some of whatever is marked; how many rows went, 0 when nothing is left."""
+    senders, gone = dict[str, tuple[int, int]](), 0
+    for (trace,) in raw.every(conn, ALL_MARKED + FREE[conn.dialect.name], (TRACES,)):
+        went, of = _let_some(conn, trace, PIECE - gone)
+        _add(senders, of)
+        gone += went
+        if gone >= PIECE:
+            break
+    outside.moved(conn, senders)
+    return gone
 
 
 def _mark_too_many(conn: sa.Connection, limits: Limits) -> int:

@@ -19,10 +19,11 @@ from studio.core.reader import (
     Page,
     RefusalRow,
 )
+from studio.core.rules.errors import Gone, NotFound
 from studio.core.rules.outside.arranging import MADE
-from studio.core.rules.outside.claims import Limits
+from studio.core.rules.outside.claims import Limits, is_trace_id
 from studio.core.rules.spans import Span
-from studio.web import filtering, minimap, payloads, rows, waterfall
+from studio.web import errors, filtering, minimap, payloads, rows, waterfall
 from studio.web.filtering import Fault, Wrong
 from studio.web.format import count, excerpt, plain, size
 from studio.web.narrowed import Narrowed, narrowed
@@ -97,12 +98,26 @@ class OutsideView(TraceView):
 
     frame: Frame
     it: OutsideTrace
+    is_here: bool = True
     is_part: bool = False  # of a page that is open: what stands around it is told as well
 
     @property
     def scopes(self) -> list[tuple[str, int]]:
         """Those that made most of its spans."""
         return Counter(self.it.scopes).most_common(SCOPES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingView:
+    """The page of a trace that is not here: `by` whom and when (ms) it was forgotten, if it was."""
+
+    frame: Frame
+    here: str
+    narrowed: Narrowed
+    by: str
+    at: int | None
+    is_here: bool = False
+    is_part: bool = False
 
 
 async def index(request: Request) -> Response:
@@ -133,15 +148,21 @@ async def index(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /traces/{trace_id}."""
-    moves = await reader(request).outside_moves()
-    it = await reader(request).outside_trace(person(request), request.path_params["trace_id"])
-    chosen, region = narrowed(request, KINDS), asked(request, "region")
+    trace_id, chosen = request.path_params["trace_id"], narrowed(request, KINDS)
+    moves, region = await reader(request).outside_moves(), asked(request, "region")
+    live = f"/live/outside/{trace_id}?after={moves}"
+    try:
+        it = await reader(request).outside_trace(person(request), trace_id)
+    except (Gone, NotFound) as error:
+        if region in ("span", "rows") or not is_trace_id(trace_id):
+            raise
+        return await _nothing(request, error, chosen, live)
     looked = await _looked(request, it, chosen)
     if region == "span":
         view = SpanView(trace=it.trace, here=_here(it), narrowed=chosen, looked=looked,
                         noun="trace", says_kinds=True)  # fmt: skip
         return block(request, SPANS, "span", view)
-    whole = await _view(request, it, chosen, looked, f"/live/outside/{it.row.id}?after={moves}")
+    whole = await _view(request, it, chosen, looked, live)
     if region == "rows":
         return block(request, SPANS, "rows", whole)
     return block(request, SHOW, "trace", whole) if region == "trace" else page(request, SHOW, whole)
@@ -153,6 +174,22 @@ async def forget(request: Request) -> Response:
         person(request), request.path_params["trace_id"]
     )  # fmt: skip
     return onward(request, "/traces/outside")
+
+
+async def _nothing(
+    request: Request, error: Gone | NotFound, chosen: Narrowed, live: str
+) -> Response:
+    """The page stays open and true: it says what became of the trace, and shows what may come."""
+    is_gone, is_part = isinstance(error, Gone), asked(request, "region") == "trace"
+    title = "Forgotten trace" if is_gone else "No such trace"
+    view = MissingView(
+        frame=await frame(request, title, nav="traces", live=live),
+        here=f"/traces/{request.path_params['trace_id']}", narrowed=chosen,
+        by=error.details.get("by", ""), at=error.details.get("at"), is_part=is_part,
+    )  # fmt: skip
+    if is_part:  # a look of an open page, which is answered like any other
+        return block(request, SHOW, "trace", view)
+    return page(request, SHOW, view, status=errors.status(error))
 
 
 async def _view(

@@ -51,6 +51,15 @@ async def test_the_same_spans_again_change_nothing(store: Store) -> None:
     assert await row(store, *said) == (3, 1, 1, 7, 2, "ann", AT)
 
 
+async def test_a_trace_of_which_nothing_is_kept_is_none(store: Store) -> None:
+    await keep(store, ready(1))
+
+    kept = await keep(store, ready(2), ready(1, trace_id="cd" * 16), by="bob", sender_bytes=1)
+
+    assert [one.code for one in kept.refused] == ["sender_full"] * 2
+    assert await store.every("SELECT id, spans FROM outside_traces") == [(TRACE, 1)]
+
+
 async def test_spans_of_one_trace_come_over_days_and_the_root_last(store: Store) -> None:
     await keep(store, ready(3, 2, attributes=CHAT))
     before = await row(store, "state", "name", "agent", "spans")

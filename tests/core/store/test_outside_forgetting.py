@@ -2,7 +2,7 @@
 
 import pytest
 
-from studio.core.store import outside, outside_sweeping
+from studio.core.store import outside, outside_forgetting, outside_sweeping
 from tests.core.rules.outside.spans import TRACE
 from tests.core.store.conftest import Store
 from tests.core.store.test_outside import AT, keep, ready, row
@@ -28,8 +28,8 @@ async def test_it_goes_in_pieces_and_nothing_else_goes(
     await keep(store, ready(10), by="bo")
     await keep(store, ready(1, trace_id=OTHER), by="ann")
 
-    found = await store.db.touch(lambda conn: outside_sweeping.forget(conn, TRACE))
-    again = await store.db.touch(lambda conn: outside_sweeping.forget(conn, TRACE))
+    found = await store.db.touch(lambda conn: outside_forgetting.mark(conn, TRACE))
+    again = await store.db.touch(lambda conn: outside_forgetting.mark(conn, TRACE))
     steps = await take_away(store)
 
     assert found == ("ann", 10)
@@ -39,17 +39,21 @@ async def test_it_goes_in_pieces_and_nothing_else_goes(
     await counts_are_true(store)
 
 
-async def test_a_trace_that_gets_a_span_meanwhile_is_not_taken_away(
+async def test_nothing_of_it_comes_back_with_a_span_that_comes_while_it_goes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outside_sweeping, "SWEPT", 4)
     await keep(store, *(ready(n) for n in range(1, 10)))
-    await store.db.touch(lambda conn: outside_sweeping.forget(conn, TRACE))
+    await store.db.touch(lambda conn: outside_forgetting.mark(conn, TRACE))
     await take_away(store, most=1)
+
+    with pytest.raises(outside.StillGoing):
+        await keep(store, ready(20), ready(1, trace_id=OTHER), at=AT + 1)
+    assert await store.every("SELECT id FROM outside_traces") == [(TRACE,)]
+    await take_away(store)
     await keep(store, ready(20), at=AT + 1)
 
-    assert await take_away(store) == 0
-    assert await row(store, "spans", "changed") == (6, AT + 1)
+    assert await row(store, "spans", "changed") == (1, AT + 1)
     await counts_are_true(store)
 
 

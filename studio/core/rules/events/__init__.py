@@ -84,6 +84,7 @@ from studio.core.rules.events.models import (
 from studio.core.rules.events.people import (
     KeyMade,
     KeyRevoked,
+    OutsideSenderForgotten,
     OutsideTraceForgotten,
     SignedIn,
     ViewRemoved,
@@ -169,6 +170,7 @@ __all__ = [
     "OperationEnded",
     "OperationStarted",
     "Origin",
+    "OutsideSenderForgotten",
     "OutsideTraceForgotten",
     "PluginInstalled",
     "PluginRemoved",

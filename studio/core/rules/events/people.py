@@ -73,6 +73,24 @@ class OutsideTraceForgotten(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OutsideSenderForgotten(Event):
+    """An admin took away traces of one sender, those whose last span came before a time (ms).
+
+    An act that takes many away is told by several of these, one after the other, each of traces
+    that no other names. `spans` and `bytes` are of all of them. They cannot be had back.
+    """
+
+    TYPE: ClassVar[str] = "outside_sender.forgotten"
+    ACTOR: ClassVar[str] = "person"
+    sent_by: str
+    before: int
+    trace_ids: tuple[str, ...]
+    spans: int
+    bytes: int
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SignedIn(Event):
     """A person came in by a single-use link."""
 

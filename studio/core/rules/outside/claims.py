@@ -4,6 +4,7 @@ Times are nanoseconds since 1970, UTC, as the sender's clock had them. Ids are l
 characters of a trace, 16 of a span (W3C Trace Context).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -67,8 +68,8 @@ class Crowd:
         return (
             f"Of this sender {_mib(self.kept)} are kept, and at most {_mib(limits.sender_bytes)} "
             f"(STUDIO_OUTSIDE_SENDER_MIB).{age} A trace goes {limits.days:,} days after its last "
-            "span (STUDIO_OUTSIDE_DAYS). To make room now, an admin forgets traces on their pages, "
-            "or whoever runs the studio sets another of the two."
+            "span (STUDIO_OUTSIDE_DAYS). To make room now, an admin forgets traces of it, one or "
+            "all, or whoever runs the studio sets another of the two."
         )
 
 
@@ -116,6 +117,11 @@ def wrong_with(claim: Claim, now: int) -> str:
     elif claim.start > now + AHEAD or claim.end > now + AHEAD:
         return "late"
     return ""
+
+
+def is_trace_id(text: str) -> bool:
+    """It may be the id of a trace, as it is written here."""
+    return re.fullmatch("[0-9a-f]{32}", text) is not None
 
 
 def _is_id(text: str, length: int) -> bool:

@@ -46,6 +46,10 @@ class Sweeping:
             found = await self.places.find(id)
             if found is not None and found.deleted is not None:
                 await self._clear(found)
+        for id in self._only_locks():
+            found = await self.places.find(id)
+            if found is not None and found.deleted is not None:
+                await self._unlock(id)
         self._rounds += 1
         if self._rounds % COLLECT_EVERY == 1:
             await self.collect()
@@ -76,8 +80,22 @@ class Sweeping:
         except (OSError, StudioError, SandboxError) as wrong:
             log.warning("The disk of a deleted environment could not be removed: %s", wrong)
             return
-        (self.places.folder / "locks" / f"{id}.lock").unlink(missing_ok=True)
+        fault("environment.before_unlock")
+        await self._unlock(id)
+
+    async def _unlock(self, id: str) -> None:
+        """Remove the file of its lock: nobody works in what was deleted and has no folder."""
+        with suppress(Locked):
+            async with self.places.locks.alone(id, within=0):
+                (self.places.folder / "locks" / f"{id}.lock").unlink(missing_ok=True)
 
     def _there(self) -> Iterable[str]:
         folder: Path = self.places.folder
         return sorted(one.name for one in folder.glob("env_*")) if folder.is_dir() else ()
+
+    def _only_locks(self) -> Iterable[str]:
+        """Environments of which the file of a lock is here and no folder: one that was deleted
+        leaves it when its worker dies in between."""
+        folder: Path = self.places.folder
+        found = sorted(one.stem for one in (folder / "locks").glob("env_*.lock"))
+        return [id for id in found if not (folder / id).exists()]
