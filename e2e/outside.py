@@ -12,7 +12,8 @@ NAMES = ("invoke_agent clerk", "chat small", "execute_tool weather")
 
 
 def send(
-    studio: Studio, *, trace: str = TRACE, more: int = 0, below: int = 0, rootless: bool = False
+    studio: Studio, *, trace: str = TRACE, more: int = 0, below: int = 0, rootless: bool = False,
+    service: str = "shop",
 ) -> str:  # fmt: skip
     """An agent with a model call and a failed tool call, so many spans more beside them, and so
     many below the model call; the trace's id. Without its root the agent itself is yet to come."""
@@ -29,7 +30,7 @@ def send(
         _span(trace, 4 + more + n, model["spanId"], f"request {n}", now + n * 1_000_000, 20)
         for n in range(below)
     ]
-    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]}
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
     scope = {
         "scope": {"name": "by hand"},
         "spans": [*([] if rootless else [agent]), model, tool, *rest],

@@ -170,6 +170,19 @@ def test_a_busy_one_is_not_deleted_and_says_who_is_in_it(studio: Studio, sign_in
     expect(page.get_by_role("heading", name="busy", level=1)).to_be_visible()
 
 
+def test_a_long_title_of_who_is_in_it_needs_no_scrolling_sideways(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    name = make(studio, "crowded", "plain")
+    begin(studio, "wait 600", environment=name, title="Q" * 170)
+    page = sign_in(studio, viewport={"width": 390, "height": 844})
+
+    look(page, studio, f"/environments/{name}")
+
+    expect(page.locator(".head")).to_contain_text("QQQ")
+    fits(page)
+
+
 def test_a_failed_setup_leads_to_what_it_wrote(studio: Studio, sign_in: SignIn) -> None:
     page = sign_in(studio)
     open_one(page, studio, "broken", "?tab=setup")

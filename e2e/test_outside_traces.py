@@ -32,6 +32,27 @@ def test_a_trace_from_outside_is_found_and_a_span_opened(studio: Studio, sign_in
     same_as_reloaded(page)
 
 
+def test_a_long_name_of_a_service_makes_no_room_for_itself(
+    own_studio: Studio, sign_in: SignIn
+) -> None:
+    long = outside.send(own_studio, trace="12" * 16, service="W" * 600)
+    outside.send(own_studio)
+    page = sign_in(own_studio)
+
+    page.goto(f"{own_studio.url}/traces/outside")
+
+    assert page.locator(".table-box").evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    name = page.get_by_role("link", name="clerk").first.bounding_box()
+    assert name is not None
+    assert name["height"] < 30  # on one line
+    for path in ("/traces/outside", f"/traces/{long}"):
+        page.goto(own_studio.url + path)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            fits(page)
+        page.set_viewport_size({"width": 1280, "height": 800})
+
+
 def test_it_is_read_by_keyboard(studio: Studio, sign_in: SignIn) -> None:
     trace = outside.send(studio, trace="cd" * 16)
     page = sign_in(studio)

@@ -98,6 +98,22 @@ def test_an_environment_on_one_axis_is_true_while_it_is_worked_in(
     expect(page).to_have_url(re.compile(re.escape(str(where).partition("#")[0])))
 
 
+def test_on_paper_what_is_beside_a_name_is_no_larger_than_the_name(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    ends(studio, begin(studio, "say ready"))
+    page = sign_in(studio, viewport={"width": 720, "height": 1000})
+    look(page, studio, "/traces")
+
+    page.emulate_media(media="print")
+
+    name, small = (
+        page.locator(f"tbody tr {what}").first.evaluate("one => getComputedStyle(one).fontSize")
+        for what in ("a", "small")
+    )
+    assert float(small[:-2]) <= float(name[:-2])
+
+
 def test_a_view_is_saved_shared_and_deleted_without_scripts(
     studio: Studio, sign_in: SignIn
 ) -> None:

@@ -75,7 +75,8 @@ def parts(of: Sequence[Row]) -> tuple[Part, ...]:
     work = sum(row.lasted for row in of) - people - timers
     told = (
         ("tool", "at work", work), ("person", "waiting for people", people),
-        ("timer", "timers", timers), ("rest", "between turns", sum(row.gap for row in of)),
+        ("timer", "timers and retries", timers),
+        ("rest", "between turns", sum(row.gap for row in of)),
     )  # fmt: skip
     total, x, found = sum(lasted for _, _, lasted in told), 0.0, []
     for look, words, lasted in told:
@@ -102,16 +103,23 @@ def _working(one: OverviewTurn, now: int) -> list[tuple[int, int]]:
     end = _end(one, now)
     waited = [_within(wait, one, now) for wait in one.waits]
     found = waterfall.gaps(one.turn.opened, end, waited)
-    return [*found, (one.turn.opened, one.turn.opened), (end, end)]
+    return [*found, *_called(one, now), (one.turn.opened, one.turn.opened), (end, end)]
+
+
+def _called(one: OverviewTurn, now: int) -> list[tuple[int, int]]:
+    """Where a call was out beside a wait."""
+    start, end = one.turn.opened, _end(one, now)
+    return [(max(a, start), min(end if b is None else b, end)) for a, b in one.calls]
 
 
 def _waited(one: OverviewTurn, now: int) -> tuple[int, int]:
-    """How long people were awaited, and how long timers alone; each moment once."""
+    """How long people were awaited, and how long timers alone, while no call was out."""
     people = [_within(wait, one, now) for wait in one.waits if wait.kind in PEOPLE]
     every = [_within(wait, one, now) for wait in one.waits]
-    start, end = one.turn.opened, _end(one, now)
-    by_people = _covered(start, end, people)
-    return by_people, _covered(start, end, every) - by_people
+    start, end, out = one.turn.opened, _end(one, now), _called(one, now)
+    worked = _covered(start, end, out)
+    with_people = _covered(start, end, [*out, *people])
+    return with_people - worked, _covered(start, end, [*out, *every]) - with_people
 
 
 def _covered(start: int, end: int, stretches: Sequence[tuple[int, int]]) -> int:

@@ -80,9 +80,15 @@ def axis(trace: Trace, of: tuple[int, int] | None = None) -> tuple[Stretch, ...]
         return _axis(trace, *of)
     found = _axes.get(trace)
     if found is None:
-        end = trace.now if trace.root.end is None else trace.root.end
-        found = _axes[trace] = _axis(trace, trace.root.start, end)
+        found = _axes[trace] = _axis(trace, *whole(trace))
     return found
+
+
+def whole(trace: Trace) -> tuple[int, int]:
+    """From when to when a trace lasted (ms): what others sent need not lie within its root."""
+    root, turn = trace.root, trace.turn
+    end = trace.now if root.end is None else max(root.end, turn.ended or root.end)
+    return min(root.start, turn.opened), end
 
 
 def _axis(trace: Trace, start: int, end: int) -> tuple[Stretch, ...]:
@@ -162,9 +168,10 @@ def moment(stretches: Sequence[Stretch], x: float) -> int:
 def ticks(stretches: Sequence[Stretch], opened: int) -> tuple[Tick, ...]:
     """What is written along the axis: what is folded, its ends, its middle, where there is room.
 
-    Times are counted from `opened` (ms, UTC). Of two folded stretches whose words would touch, the
-    longer one has its word.
+    Times are counted from `opened` (ms, UTC), or from the axis' own beginning where that is before
+    it. Of two folded stretches whose words would touch, the longer one has its word.
     """
+    opened = min(opened, stretches[0].start)
     gaps = [_gap(one) for one in stretches if one.is_folded]
     middle = moment(stretches, WIDE / 2)
     found = list[Tick]()
@@ -227,7 +234,7 @@ def _idle(trace: Trace) -> list[tuple[int, int]]:
     kept = _idles.get(trace)
     if kept is not None:
         return kept
-    start, end = trace.root.start, trace.now if trace.root.end is None else trace.root.end
+    start, end = whole(trace)
     work = (
         (span.start, trace.now if span.end is None else span.end)
         for at, (span, last) in enumerate(zip(trace.spans, trees.ends(trace.spans), strict=True))

@@ -37,6 +37,19 @@ async def test_failed_turns_are_told(studio: Studio, alice: Visitor) -> None:
     assert "1 failed" in text
 
 
+async def test_a_cost_that_nobody_told_is_not_laid_on_a_price(
+    studio: Studio, alice: Visitor
+) -> None:
+    session_id = await studio.story.session("Cut off")
+    await studio.story.message(session_id)
+    await studio.story.reply(session_id, cost=None)
+    await studio.story.end(session_id)
+
+    page = await alice.open("/")
+
+    assert "part of it is not known" in page.one("main").text
+
+
 async def test_a_stranger_counts_nothing_private(studio: Studio, charlie: Visitor) -> None:
     await studio.story.held("Secret plans", private=True)
 

@@ -44,12 +44,16 @@ async def test_filters_stand_in_the_address(studio: Studio, charlie: Visitor) ->
     assert "No trace fits" in none.one("main").text
 
 
-async def test_pages_of_the_list_follow_each_other(studio: Studio, charlie: Visitor) -> None:
+@pytest.mark.parametrize("query", ["", "?days=7"])
+async def test_pages_of_the_list_follow_each_other(
+    studio: Studio, charlie: Visitor, query: str
+) -> None:
     spans = [sent(studio, 1, 0, 10, 5, trace_id=f"{n:032x}") for n in range(1, 61)]
     await studio.runtime.take_spans(SENDER, iter(spans))
 
-    first = await charlie.open("/traces/outside")
+    first = await charlie.open(f"/traces/outside{query}")
     (older,) = first.role("link", "Older")
+    studio.story.clock.told += 1_000
     second = await charlie.open(older.attrs["href"])
 
     seen = [row.attrs["id"] for page in (first, second) for row in page.all("tr", data_row="")]
@@ -191,6 +195,22 @@ async def test_a_span_that_comes_later_is_seen_at_the_next_look(
     assert "incomplete" in before.one("main").text
     assert "incomplete" not in after.one("main").text
     assert len(after.all("li", data_row="")) == 2
+
+
+async def test_the_axis_holds_what_outlives_the_root(studio: Studio, charlie: Visitor) -> None:
+    spans = [sent(studio, 1, 0, 8_000, 7_900, name="request"),
+             sent(studio, 2, 1, 10_000, 0, name="in the background")]  # fmt: skip
+    await studio.runtime.take_spans(SENDER, iter(spans))
+
+    page = await charlie.open(f"/traces/{TRACE}?span={span_id(1)}")
+
+    (root, child) = (row.all("rect")[0].attrs for row in page.all("li", data_row=""))
+    assert [tick.text for tick in page.one("svg", class_="wf__ticks").all("text")] == [
+        "0 ms", "5 s", "10 s",
+    ]  # fmt: skip
+    assert (root["x"], root["width"]) == ("200.0", "10.0")
+    assert (child["x"], child["width"]) == ("0.0", "1000.0")
+    assert "2 s into the trace" in page.one("aside", id="span").text
 
 
 async def test_a_span_that_never_ended_says_so(studio: Studio, charlie: Visitor) -> None:

@@ -1,5 +1,7 @@
 """A session's turns on one axis: rows that lead to their turns, folds, windows."""
 
+from dataclasses import replace
+
 import pytest
 
 from studio.core.projections import overviews
@@ -28,7 +30,8 @@ def turn(number: int, opened: int, ended: int | None, *waits: Waited) -> Overvie
 
 def window(*turns: OverviewTurn, now: int = 0) -> Overview:
     return Overview(
-        session_id="ses_1", title="T", status="completed", total=len(turns), turns=turns,
+        session_id="ses_1", title="T", status="completed", total=len(turns), turns=turns, tokens=0,
+        cost=0.0, cost_known=True,
         earlier=None, is_newest=True, complete=True, seq=1, now=now,
     )  # fmt: skip
 
@@ -66,6 +69,9 @@ async def test_older_windows_are_asked_for_by_number(
     nothing = await alice.open(f"/sessions/{session_id}/trace?before=1")
 
     assert "Turns 1 to 1 of 3" in page.text
+    assert "3 turns 360 tokens $0.03" in " ".join(
+        page.one("div", class_="head__facts").text.split()
+    )
     assert page.one("nav", **{"aria-label": "Pages"}).one("a").text == "Newest"
     assert "3 turns" in junk.text
     assert "No turns before that one" in nothing.text
@@ -109,6 +115,22 @@ def test_a_turn_in_hand_grows_and_a_wait_that_is_settled_later_stays_inside() ->
     assert row.people == 500
     assert overview.rows(now, overview.axis(now))[0].lasted == 7_000
     assert overview.axis(window()) == ()
+
+
+def test_while_a_call_works_nobody_is_waited_for() -> None:
+    held = Waited(kind="approval", opened=1_000, closed=HOUR)
+    retry = Waited(kind="retry", opened=HOUR, closed=HOUR + 9_000)
+    one = turn(1, 0, HOUR + 10_000, held, retry)
+    found = window(replace(one, calls=((2_000, 62_000), (HOUR - 1_000, None))))
+
+    axis = overview.axis(found)
+    (row,) = overview.rows(found, axis)
+
+    assert (row.people, row.timers) == (HOUR - 62_000, 0)
+    assert [(part.words, part.lasted) for part in overview.parts((row,))] == [
+        ("at work", 72_000), ("waiting for people", HOUR - 62_000),
+    ]  # fmt: skip
+    assert [one.end - one.start for one in axis if one.is_folded] == [HOUR - 63_000]
 
 
 def test_a_hundred_turns_far_apart_all_keep_a_width() -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from studio.core.projections import turn_list
+from studio.core.rules import contents, ids
+from studio.core.rules import events as e
 from tests.web.conftest import Studio, Visitor
 
 
@@ -33,6 +35,23 @@ async def test_filters_stand_in_the_address(studio: Studio, alice: Visitor) -> N
     assert page.one("input", name="seconds").attrs["value"] == "junk"
     assert len(page.one("tbody").all("tr")) == 1
     assert "No turn fits" in nothing.one("main").text
+
+
+async def test_turns_that_no_worker_took_up_can_be_asked_for(
+    studio: Studio, alice: Visitor
+) -> None:
+    await told(studio, "Under way")
+    session_id = await studio.story.session("Plans")
+    accepted = e.MessageAccepted(
+        turn_id=ids.make("trn", studio.story.clock.now(), bytes(10)), number=1,
+        text=contents.of_text("Go on."), by="alice",
+    )  # fmt: skip
+    await studio.story.record(session_id, accepted)
+
+    page = await alice.open("/traces?status=queued")
+
+    assert page.one("tbody").one("a").attrs["href"] == f"/sessions/{session_id}/turns/1"
+    assert [one.text for one in page.all("option", selected="")] == ["queued"]
 
 
 async def test_a_search_of_a_part_says_so_and_goes_on(

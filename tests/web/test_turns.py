@@ -59,6 +59,22 @@ async def test_filters_narrow_the_rows_and_say_so(studio: Studio, alice: Visitor
     assert "No span fits" in nothing.one("main").text
 
 
+async def test_what_is_folded_is_never_said_not_to_be_there(studio: Studio, alice: Visitor) -> None:
+    session_id, _ = await told(studio)
+    url = f"/sessions/{session_id}/turns/1"
+
+    found = await alice.open(f"{url}?steps=1&q=publish")
+    fits = await alice.open(f"{url}?steps=1&kind=wait")
+
+    assert "Not counting what is folded." in found.one("p", id="hits").text
+    assert "Nothing in this turn that is not folded is like that." in fits.one("main").text
+    for page, query in ((found, "?q=publish"), (fits, "?kind=wait")):
+        (unfold,) = page.role("link", "Unfold all")
+        assert unfold.attrs["href"].endswith(query)
+        asking = page.one("form", role="search", aria_label="Spans")
+        assert [one.attrs["name"] for one in asking.all("input", type="hidden")] == []
+
+
 async def test_a_word_of_a_payload_is_found_and_its_row_marked(
     studio: Studio, alice: Visitor
 ) -> None:

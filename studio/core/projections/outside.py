@@ -36,12 +36,14 @@ r = tables.outside_refusals.c
 
 @dataclass(frozen=True, kw_only=True)
 class AskedOutside:
-    """The filter of the list: "" and None filter nothing. `since` is ms of our clock."""
+    """The filter of the list: "" and None filter nothing. `since` is ms of our clock; where `days`
+    were asked for, it follows from them."""
 
     service: str = ""
     agent: str = ""
     state: str = ""
     since: int | None = None
+    days: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +141,7 @@ def page(
     """One page, the newest first. A filter by names looks at so many traces, whatever it finds; it
     says when there are more, and the next page goes on with those."""
     pages.one_of("state", asked.state, STATES)
-    bound = pages.filter_digest(list="outside_traces", **vars(asked))
+    bound = pages.filter_digest(list="outside_traces", **pages.still(vars(asked)))
     place = pages.place(cursor, bound, int, str)
     within = [o.taken >= asked.since] if asked.since is not None else []
     if place is not None:

@@ -8,7 +8,7 @@ moves while someone pages is neither skipped nor shown twice.
 import base64
 import binascii
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -57,6 +57,11 @@ class Patience:
 def filter_digest(**asked: Any) -> str:
     """What a cursor is bound to: the list and everything that chooses its items."""
     return ids.digest(asked)[:12]
+
+
+def still(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is asked for without what moves with the clock: `since`, where `days` says it."""
+    return {**asked, "since": None} if asked["days"] else dict(asked)
 
 
 def cursor(bound: str, place: Place) -> str:

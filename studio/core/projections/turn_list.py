@@ -38,7 +38,8 @@ class AskedTurns:
     """The filter of the list: "" and None filter nothing. Times are ms, costs US dollars.
 
     `tool` is a part of the name of a tool that it called, `error` one of a code or of the words of
-    what went wrong, of the turn or of anything it did.
+    what went wrong, of the turn or of anything it did. Where `days` were asked for, `since` follows
+    from them: it moves from look to look, and the list stays the same one.
     """
 
     agent: str = ""
@@ -51,6 +52,7 @@ class AskedTurns:
     least_cost: float | None = None
     since: int | None = None
     until: int | None = None
+    days: float | None = None
 
 
 def of_texts(given: Mapping[str, str], now: int) -> AskedTurns:
@@ -61,7 +63,9 @@ def of_texts(given: Mapping[str, str], now: int) -> AskedTurns:
     """
     since, until = day(given.get("since", "")), day(given.get("until", ""))
     days = number(given.get("days", ""))
-    if since is None and days:
+    if since is not None:
+        days = None
+    elif days:
         since = now - int(days * DAY)
     least, most = number(given.get("seconds", "")), number(given.get("under", ""))
     return AskedTurns(
@@ -69,7 +73,7 @@ def of_texts(given: Mapping[str, str], now: int) -> AskedTurns:
         least_ms=None if least is None else int(least * 1000),
         most_ms=None if most is None else int(most * 1000),
         least_cost=number(given.get("cost", "")), since=since,
-        until=None if until is None else until + DAY,
+        until=None if until is None else until + DAY, days=days,
     )  # fmt: skip
 
 
@@ -140,7 +144,7 @@ def page(
 ) -> Page[TurnLine]:
     """One page of the next `LOOKED` turns: two statements."""
     pages.one_of("status", asked.status, STATUSES)
-    bound = pages.filter_digest(list="turns", **vars(asked))
+    bound = pages.filter_digest(list="turns", **pages.still(vars(asked)))
     place = pages.place(cursor, bound, str)
     least = _least(conn, place)
     query = _chosen(sa.select(*_COLUMNS), person, asked, least)

@@ -122,8 +122,8 @@ def _attempts(
         attempt = counted.get(work.step, 0) + 1
         end = Mark(seq=0, type="", time=turn.ended, effect_id=None) if turn.ended else None
         found.append(_attempt(work, names, begun.time, end, state=state, attempt=attempt))
-    if failed is not None and turn.ended is None:
-        found.append(_pause(failed, None, known, names))
+    if failed is not None and (turn.ended is None or turn.ended > failed.time):
+        found.append(_pause(failed, turn.ended, known, names, is_over=turn.ended is not None))
     return found
 
 
@@ -140,11 +140,15 @@ def _attempt(
     )  # fmt: skip
 
 
-def _pause(failed: Mark, end: int | None, known: Mapping[str, Work], names: Names) -> Span:
+def _pause(
+    failed: Mark, end: int | None, known: Mapping[str, Work], names: Names, *, is_over: bool = False
+) -> Span:
+    """What followed a failed attempt: until the next one, or until the turn that ended in it."""
     of = known.get(failed.effect_id or "")
+    state: State = "waiting" if end is None else "cancelled" if is_over else "succeeded"
     return Span(
         id=names.span(f"retry {failed.seq}"), parent=names.root, name="wait retry", kind="wait",
-        what="retry", state="waiting" if end is None else "succeeded", start=failed.time, end=end,
+        what="retry", state=state, start=failed.time, end=end,
         effect_id=failed.effect_id, words="Before the model was asked again.",
         step=of.step if of is not None else None,
     )  # fmt: skip

@@ -124,10 +124,11 @@ async def index(request: Request) -> Response:
     """GET /traces/outside."""
     asking, (filters, wrong) = person(request), _filters(request)
     moves = await reader(request).outside_moves()
-    since = reader(request).now() - int(filters.days) * DAY if filters.days else None
+    days = int(filters.days) if filters.days else None
     wanted = AskedOutside(
-        service=filters.service, agent=filters.agent, state=filters.state, since=since
-    )
+        service=filters.service, agent=filters.agent, state=filters.state, days=days,
+        since=reader(request).now() - days * DAY if days else None,
+    )  # fmt: skip
     found, cursor, off = await filtering.listed(
         lambda cursor: reader(request).outside_traces(asking, wanted, cursor=cursor),
         asked(request, "cursor"),
@@ -222,7 +223,7 @@ async def _looked(request: Request, it: OutsideTrace, chosen: Narrowed) -> Looke
         return None
     found = Looked(
         span=span, attributes={}, lasted=span.lasted(it.trace.now),
-        offset=span.start - it.trace.root.start,
+        offset=span.start - it.trace.turn.opened,
     )  # fmt: skip
     if span.id == MADE:
         return found

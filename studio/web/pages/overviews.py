@@ -36,17 +36,6 @@ class OverviewPage:
         """How long each folded stretch is, in ms."""
         return tuple(one.end - one.start for one in self.axis if one.is_folded)
 
-    @property
-    def tokens(self) -> int:
-        """Of these turns, in and out."""
-        return sum(row.turn.input_tokens + row.turn.output_tokens for row in self.rows)
-
-    @property
-    def cost(self) -> tuple[float, bool]:
-        """US dollars of these turns, and whether that is all."""
-        turns = [row.turn for row in self.rows]
-        return sum(turn.cost for turn in turns), all(turn.cost_known for turn in turns)
-
 
 async def show(request: Request) -> Response:
     """GET /sessions/{session_id}/trace."""

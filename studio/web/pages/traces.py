@@ -16,7 +16,7 @@ from studio.web.views import BarPart, ViewsBar
 from studio.web.visit import asked, person, reader
 
 SHOW = "traces/index.html"
-STATUSES = ("running", "held", "waiting", "completed", "failed", "cancelled")
+STATUSES = turn_list.STATUSES
 DAYS = ("1", "7", "30")
 CHECKS: dict[str, filtering.Read] = {
     "agent": filtering.plain, "status": filtering.one_of("state", STATUSES),

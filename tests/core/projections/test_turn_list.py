@@ -94,9 +94,25 @@ def test_an_address_becomes_a_filter_and_junk_filters_nothing() -> None:
     found = turn_list.of_texts(given, 10 * turn_list.DAY)
     day = turn_list.of_texts(dated, 0)
 
-    assert found == AskedTurns(agent="a", least_ms=1_500, since=9 * turn_list.DAY)
+    assert found == AskedTurns(agent="a", least_ms=1_500, since=9 * turn_list.DAY, days=1)
     assert (day.until or 0) - (day.since or 0) == turn_list.DAY
     assert turn_list.day("2026-02-30") is None
+
+
+async def test_pages_of_the_last_days_follow_each_other_as_time_passes(
+    story: Story, reader: Reader
+) -> None:
+    for number in range(3):
+        await told(story, f"T{number}")
+
+    seen, cursor = list[str](), None
+    for _ in range(2):
+        asked = turn_list.of_texts({"days": "1"}, story.clock.now())
+        found = await reader.turns(ALICE, asked, limit=2, cursor=cursor)
+        seen, cursor = [*seen, *(line.title for line in found.items)], found.next
+        story.clock.told += 5_000
+
+    assert seen == ["T2", "T1", "T0"]
 
 
 async def test_pages_neither_skip_nor_repeat_while_turns_are_added(

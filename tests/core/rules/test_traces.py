@@ -140,6 +140,20 @@ def test_a_failed_attempt_its_pause_and_the_next_are_three_spans() -> None:
     assert [span.attempt for span in spans(trace, "model")] == [1, 2]
 
 
+def test_a_turn_that_is_stopped_in_a_pause_waited_until_then() -> None:
+    facts = marks(("model.requested", 0, MODEL), ("model.failed", 100, MODEL))
+    works = [work(MODEL, "model", "claude", state="failed", code="model.server", message="503")]
+
+    stopped = read(told(4_000, "cancelled"), facts, works)
+    failed = read(told(100, "failed"), facts, works)
+
+    assert [(s.name, s.state, s.lasted(0)) for s in stopped.spans[1:]] == [
+        ("chat claude", "failed", 100), ("wait retry", "cancelled", 3_900),
+    ]  # fmt: skip
+    assert (stopped.shares.timer, stopped.shares.active) == (3_900, 100)
+    assert [s.name for s in failed.spans[1:]] == ["chat claude"]
+
+
 def test_a_turn_in_hand_has_spans_that_grow() -> None:
     facts = marks(("model.requested", 20, MODEL))
 

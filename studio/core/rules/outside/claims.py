@@ -154,8 +154,11 @@ def _mib(size: int) -> str:
 
 
 def plain(text: str, most: int = NAME_CHARACTERS) -> str:
-    """A short text that every store can hold: no NUL, no half of a surrogate pair."""
-    text = text[:most]
+    """A short text that every store can hold: no NUL, no half of a surrogate pair.
+
+    Blanks alone are no text: nobody could see or press such a name.
+    """
+    text = "" if text.isspace() else text[:most]
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\0", "�")

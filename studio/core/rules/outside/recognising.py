@@ -118,8 +118,8 @@ def _what(claim: Claim, kind: Kind) -> str:
 def _text(said: Mapping[str, Any], names: Sequence[str]) -> str:
     for name in names:
         value = said.get(name)
-        if isinstance(value, str) and value:
-            return plain(value, 200)
+        if isinstance(value, str) and (found := plain(value, 200)):
+            return found
     return ""
 
 

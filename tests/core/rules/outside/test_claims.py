@@ -50,3 +50,4 @@ def test_reasons_are_told_with_counts_and_some_names() -> None:
 
 def test_what_no_store_can_hold_is_replaced() -> None:
     assert plain("a\0b\ud800c", 4) == "a�b?"
+    assert plain(" \t\u00a0\u3000") == ""

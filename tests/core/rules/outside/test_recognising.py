@@ -12,6 +12,8 @@ from tests.core.rules.outside.spans import NOW, claim
     "said,kind,what,convention",
     [
         ({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}, "model", "m", "GenAI"),
+        ({"gen_ai.operation.name": "chat", "gen_ai.request.model": " ",
+          "gen_ai.response.model": "m"}, "model", "m", "GenAI"),
         ({"gen_ai.operation.name": "embeddings"}, "model", "span 1", "GenAI"),
         ({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t"}, "tool", "t", "GenAI"),
         ({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"}, "agent", "a",
