@@ -1,6 +1,5 @@
 """What of a trace is shown, and which span is looked at: all of it stands in the URL."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -86,13 +85,12 @@ class Narrowed:
         return self.url(**changes)
 
 
-def narrowed(request: Request, kinds: Collection[str] = KINDS) -> Narrowed:
-    """What the URL says; `kinds` are those that can be asked for."""
-    kind = asked(request, "kind")
+def narrowed(request: Request) -> Narrowed:
+    """What the URL says. A kind or a plugin that is nowhere is asked for all the same."""
     folds = [one for one in asked(request, "fold").split(",") if one][:MOST_FOLDS]
     return Narrowed(
-        kind=kind if kind in kinds else "",
-        plugin=asked(request, "plugin"),
+        kind=asked(request, "kind")[:80],
+        plugin=asked(request, "plugin")[:80],
         q=asked(request, "q")[:200],
         only=asked(request, "only") == "1",
         wrong=asked(request, "wrong") == "1",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from studio.core.rules import trees
+from studio.core.rules.outside import arranging
 from studio.core.rules.spans import Span, Trace
 from studio.web import waterfall
 from studio.web.narrowed import ROWS, Narrowed
@@ -51,7 +52,10 @@ class Hits:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """A window of rows on an axis. `found` counts all rows there are, `total` all spans."""
+    """A window of rows on an axis. `found` counts all rows there are, `total` all spans.
+
+    `made` is 1 where a row is of a root that nobody sent, and so is no span.
+    """
 
     rows: tuple[Row, ...]
     axis: tuple[Stretch, ...]
@@ -59,6 +63,7 @@ class Shown:
     start: int
     found: int
     total: int
+    made: int = 0
     zoom: Span | None = None
     hits: Hits | None = None
     starts: tuple[int, ...] = ()  # of every row, in ms: for the map
@@ -154,10 +159,12 @@ def shown(
     time = _time(trace, window)
     axis = waterfall.axis(trace, _interval(trace, time, zoom, is_whole=len(window) == len(places)))
     numbers = {at: number for number, at in enumerate(hits, 1)}
+    is_made = trace.root.id == arranging.MADE
     return Shown(
         rows=tuple(_row(trace, at, narrowed, axis, numbers) for at in window), axis=axis,
-        ticks=waterfall.ticks(axis, (zoom or trace.root).start), start=start, found=len(places),
-        total=len(trace.spans), zoom=zoom,
+        ticks=waterfall.ticks(axis, zoom.start if zoom else trace.turn.opened), start=start,
+        found=len(places), total=len(trace.spans) - is_made, zoom=zoom,
+        made=int(is_made and 0 in places),
         hits=_around(trace, hits, narrowed, window) if narrowed.q else None,
         starts=tuple(trace.spans[at].start for at in places), time=time,
     )  # fmt: skip

@@ -29,6 +29,10 @@ async def test_two_turns_stand_side_by_side(studio: Studio, alice: Visitor) -> N
     page = await alice.open(f"/sessions/{second}/turns/1/comparison?with={first}/1")
 
     assert "Both did the same" in page.one("main").text
+    heads = [head.text for head in page.all("table")[0].all("th")]
+    assert [head.rpartition(" ,")[0] for head in heads[1:3]] == [
+        "First: Turn 1 of First", "Second: Turn 1 of Second",
+    ]  # fmt: skip
     assert "chat steady" in page.one("main").text
 
 

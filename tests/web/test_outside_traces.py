@@ -193,6 +193,7 @@ async def test_a_span_that_comes_later_is_seen_at_the_next_look(
     after = await charlie.open(f"/traces/{TRACE}")
 
     assert "incomplete" in before.one("main").text
+    assert before.one(id="spans-title").text == "1 span"  # and a root that nobody sent
     assert "incomplete" not in after.one("main").text
     assert len(after.all("li", data_row="")) == 2
 
@@ -211,6 +212,18 @@ async def test_the_axis_holds_what_outlives_the_root(studio: Studio, charlie: Vi
     assert (root["x"], root["width"]) == ("200.0", "10.0")
     assert (child["x"], child["width"]) == ("0.0", "1000.0")
     assert "2 s into the trace" in page.one("aside", id="span").text
+
+
+async def test_a_later_window_counts_from_where_the_trace_begins(
+    studio: Studio, charlie: Visitor
+) -> None:
+    spans = [sent(studio, 1, 0, 8_000, 7_900), sent(studio, 2, 1, 10_000, 9_990)]
+    spans += [sent(studio, n, 1, 5_000, 0) for n in range(3, 2 * ROWS)]
+    await studio.runtime.take_spans(SENDER, iter(spans))
+
+    page = await charlie.open(f"/traces/{TRACE}?from={ROWS}")
+
+    assert page.one("svg", class_="wf__ticks").all("text")[0].text == "5 s"
 
 
 async def test_a_span_that_never_ended_says_so(studio: Studio, charlie: Visitor) -> None:

@@ -53,10 +53,12 @@ async def test_filters_narrow_the_rows_and_say_so(studio: Studio, alice: Visitor
     session_id, _ = await told(studio)
 
     models = await alice.open(f"/sessions/{session_id}/turns/1?kind=model")
-    nothing = await alice.open(f"/sessions/{session_id}/turns/1?plugin=zebra")
 
     assert "1 span of 3" in models.one(id="spans-title").text
-    assert "No span fits" in nothing.one("main").text
+    for name in ("plugin", "kind"):
+        nothing = await alice.open(f"/sessions/{session_id}/turns/1?{name}=zebra")
+        assert "No span fits" in nothing.one("main").text
+        assert nothing.one("select", name=name).one("option", selected="").text == "zebra"
 
 
 async def test_what_is_folded_is_never_said_not_to_be_there(studio: Studio, alice: Visitor) -> None:

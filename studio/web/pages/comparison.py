@@ -49,13 +49,15 @@ class CompareView:
     """A turn, and the one it is compared with; without that one, those that are offered.
 
     `start` is the place of the first row, `url` leads to the rows from another, and `to_first` to
-    the first difference; `most` spans of each were looked at.
+    the first difference; `most` spans of each were looked at. `other` is the title of the other's
+    session, where that is another.
     """
 
     frame: Frame
     session: SessionView
     trace: Trace
     offered: tuple[TurnLine, ...]
+    other: str = ""
     found: Comparison | None = None
     figures: tuple[Figure, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -86,6 +88,7 @@ async def show(request: Request) -> Response:
         trace=trace,
         offered=offered,
         found=found,
+        other=await _title(request, other_session) if found and other_session != session_id else "",
         figures=_figures(found) if found else (),
         rows=await _rows(request, found, start) if found else (),
         start=start,
@@ -95,6 +98,10 @@ async def show(request: Request) -> Response:
         most=comparing.MOST,
     )
     return page(request, "turns/compare.html", view)
+
+
+async def _title(request: Request, session_id: str) -> str:
+    return (await reader(request).session(person(request), session_id)).row.title
 
 
 async def _offered(request: Request, trace: Trace) -> tuple[TurnLine, ...]:

@@ -148,7 +148,7 @@ async def index(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /traces/{trace_id}."""
-    trace_id, chosen = request.path_params["trace_id"], narrowed(request, KINDS)
+    trace_id, chosen = request.path_params["trace_id"], narrowed(request)
     moves, region = await reader(request).outside_moves(), asked(request, "region")
     live = f"/live/outside/{trace_id}?after={moves}"
     try:
