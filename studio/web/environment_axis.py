@@ -179,6 +179,7 @@ def _turn(one: EnvironmentTurn, now: int) -> Happening:
 def _milestone(one: Milestone, url: str) -> Happening:
     p, fact = one.payload, f"{url}?tab=events&before={one.seq + 1}#event-{one.seq}"
     by, kind, words, href = str(p.get("by") or ""), one.type.partition(".")[0], one.type, fact
+    lasted = None
     match one.type:
         case "disk.kept":
             words, href = _kept(p), f"{url}/disk/{p['version']}"
@@ -191,11 +192,13 @@ def _milestone(one: Milestone, url: str) -> Happening:
             words = f"Made as a fork of {source['name']}" if source else "Made"
         case "setup.finished":
             words, href = "Set up" if p["ok"] else "Setup failed", f"{url}?tab=setup"
+            began = [run["began"] for run in p["runs"] if run.get("began") is not None]
+            lasted = one.time - min(began) if began else None
         case "environment.lost":
             words = f"Lost: {p['reason']}"
         case _:
             words = one.type.partition(".")[2].capitalize()
-    return Happening(time=one.time, kind=kind, words=words, href=href, by=by)
+    return Happening(time=one.time, kind=kind, words=words, href=href, by=by, lasted=lasted)
 
 
 def _kept(payload: dict[str, object]) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from studio.core.projections import environment_times
+from studio.core.rules import contents
 from studio.core.rules import events as e
 from studio.web.pages.environments import timeline
 from tests.web import environments as env
@@ -37,6 +38,20 @@ async def test_every_mark_leads_to_what_it_stands_for(studio: Studio, alice: Vis
     assert f"/environments/{desk}?tab=setup" in links
     assert any(link.endswith("/turns/1") for link in links)
     assert "evil.example refused" in page.one("tbody").text
+
+
+async def test_a_setup_tells_how_long_its_commands_took(studio: Studio, alice: Visitor) -> None:
+    desk = await env.make(studio)
+    now = studio.story.clock.now()
+    run = e.SetupRun(run="make", exit=0, seconds=3, output=contents.of_text(""), began=now - 2_000)
+    await env.record(
+        studio, desk, e.SetupStarted(commands=1), e.SetupFinished(ok=True, runs=(run,))
+    )
+
+    page = await alice.open(f"/environments/{desk}?tab=timeline")
+
+    (row,) = [row for row in page.one("tbody").all("tr") if "Set up" in row.text]
+    assert row.one("td", data_label="Took").text == "3 s"
 
 
 async def test_a_stretch_stands_in_the_address_and_leads_to_its_neighbours(
