@@ -2,11 +2,13 @@
 
 from playwright.sync_api import Page, expect
 
-from e2e.acts import LIVE, look
+from e2e.acts import LIVE, begin, ends, look
 from e2e.conftest import SignIn
 from e2e.studio import Studio
 
 COLOUR = "getComputedStyle(document.body).color"
+LINE = "node => getComputedStyle(node).borderBlockEndColor"
+CURRENT, OTHER = ".tabs a[aria-current]", ".tabs a:not([aria-current])"
 
 
 def worn(page: Page, url: str) -> str | None:
@@ -58,3 +60,20 @@ def test_a_theme_is_gone_with_the_sign_in(studio: Studio, sign_in: SignIn) -> No
     expect(page.get_by_role("heading", level=1)).to_contain_text("Sign in")
     assert page.context.cookies() == []
     assert page.locator("html").get_attribute("data-theme") is None
+
+
+def test_where_colours_are_forced_the_current_tab_and_drawn_words_stand_out(
+    studio: Studio, sign_in: SignIn
+) -> None:
+    session_id = begin(studio, "say hello")
+    ends(studio, session_id)
+    page = sign_in(studio)
+    page.emulate_media(color_scheme="dark", forced_colors="active")
+    look(page, studio, f"/sessions/{session_id}?panel=usage")
+    lines = [page.locator(tab).first.evaluate(LINE) for tab in (CURRENT, OTHER)]
+
+    look(page, studio, f"/sessions/{session_id}/turns/1")
+    drawn = page.locator(".wf__ticks text").first.evaluate("node => getComputedStyle(node).fill")
+
+    assert lines[0] == page.evaluate(COLOUR) == drawn
+    assert lines[1] == page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
