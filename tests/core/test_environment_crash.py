@@ -37,7 +37,7 @@ POINTS = [
     ("operation.after_intent", 1, "restore"),
     ("disk.mid_restore", 1, "restore"),
     ("disk.before_rename", 1, "restore"),
-    ("disk.before_fact", 4, "restore"),  # what the restore made
+    ("disk.before_restored", 1, "restore"),
     ("operation.before_outcome", 1, "restore"),
     ("disk.mid_import", 5, "import"),
     ("operation.after_intent", 1, "reset"),

@@ -74,7 +74,7 @@ async def restore(places: Places, place: Place, version: int, *, by: str) -> int
     if environment is not None and environment.setup == "ok":
         await keep(places, place, "hand", note=f"Before version {version} was restored.", by=by)
     await put(places, place, source.digest)
-    fault("disk.before_fact")
+    fault("disk.before_restored")
     kept = Kept(
         digest=source.digest, files=source.files, folders=source.folders, bytes=source.bytes
     )
