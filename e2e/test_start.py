@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from e2e.acts import HIDING, LIVE
+from e2e.acts import HIDING, LIVE, begin, ends
 from e2e.conftest import SignIn
 from e2e.studio import Studio
 
@@ -17,6 +17,9 @@ addEventListener("studio:begin", () => {
 }, { capture: true });
 """
 SILENT = "PerformanceObserver.prototype.observe = () => {};"
+NEVER = (
+    NOTES + "setTimeout = (later => (act, ms) => later(act, ms === 200 ? 1e9 : ms))(setTimeout);"
+)
 
 
 def noted(context: BrowserContext, studio: Studio, script: str = "") -> dict[str, Any]:
@@ -45,3 +48,24 @@ def test_where_nobody_tells_of_a_frame_htmx_begins_all_the_same(
     found = noted(sign_in(studio).context, studio, script)
 
     assert found["before"] == "undefined"
+
+
+@pytest.mark.parametrize("press", ["key", "click"])
+def test_what_is_pressed_before_htmx_is_there_is_pressed_once_it_is(
+    studio: Studio, sign_in: SignIn, press: str
+) -> None:
+    session_id = begin(studio, "call look {}")
+    ends(studio, session_id)
+    page = sign_in(studio)
+    page.add_init_script(SILENT + NEVER)
+    page.goto(f"{studio.url}/sessions/{session_id}/turns/1?q=chat")
+    page.evaluate("() => { window.kept = true; }")
+
+    if press == "key":
+        page.keyboard.press("n")
+    else:
+        page.get_by_role("link", name="Next").click()
+
+    expect(page.locator("#hits")).to_contain_text("1 of ")
+    expect(page.locator(":focus")).to_contain_text("chat")
+    assert page.evaluate("() => window.kept && window.before") == "undefined"  # the same page
