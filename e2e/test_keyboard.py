@@ -191,7 +191,7 @@ def test_a_session_is_started_written_to_and_stopped(studio: Studio, sign_in: Si
     look(page, studio, "/")
 
     press(page, "g", "s")
-    tab_to(page, page.get_by_role("link", name="New session"))
+    tab_to(page, page.get_by_role("link", name="New session").first)
     press(page, "Enter")
     tab_to(page, page.get_by_label("First message"))
     page.keyboard.type("say from the keys")

@@ -379,17 +379,15 @@
 
   /* ---- start: htmx and what comes with it are much, so they begin when the first frame is on the screen ---- */
   let begun; const begin = () => { if (!begun) { begun = dispatchEvent(new Event("studio:begin")); setTimeout(connect); } };
-  /* what is pressed before htmx is there is pressed once it is */
-  const early = event => {
-    const { target, type, key } = event, asks = target.closest("[hx-get], [hx-post]");
-    const counts = type === "click" ? asks : /^([a-z]|Arrow(Left|Right))$/.test(key) && !target.closest("input, textarea, select, [contenteditable]");
-    if (begun || !counts || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  /* what is pressed before htmx is there, by a key or not, is pressed once it is */
+  addEventListener("click", event => {
+    const asks = event.target.closest("[hx-get], [hx-post]");
+    if (begun || !asks || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     begin();
-    setTimeout(() => (type === "click" ? (target.closest("a, button") ?? asks).click() : target.dispatchEvent(new KeyboardEvent(type, { key, bubbles: true, cancelable: true }))));
-  };
-  for (const name of ["click", "keydown"]) addEventListener(name, early, true);
+    setTimeout(() => (event.target.closest("a, button") ?? asks).click());
+  }, true);
   on("DOMContentLoaded", () => {
     stream = one("#stream");
     for (const field of all("[data-keep]")) field.value ||= stored(slot(field));
