@@ -118,12 +118,16 @@ async def test_an_admin_forgets_a_senders_traces_as_the_page_said(
 
 
 @pytest.mark.parametrize("query", ["days=a+week", "days=2"])
-async def test_a_time_that_is_not_understood_forgets_nothing(ada: Visitor, query: str) -> None:
+async def test_a_time_that_is_not_understood_forgets_nothing(
+    studio: Studio, ada: Visitor, query: str
+) -> None:
+    await one_trace(studio)
     page = await ada.open(f"{REMOVAL}&{query}", status=422)
     answer = await ada.post(REMOVAL, {"sent_by": "application:exporter", "before": "x"})
 
     assert "is no number of days" in page.one("main").text
     assert "Forget 1 trace" not in page.text
+    assert page.one("tbody").text.startswith("application:exporter")  # "is shown without it"
     assert answer.status_code == 422
 
 
