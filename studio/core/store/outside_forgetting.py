@@ -18,20 +18,20 @@ from studio.core.store import codec, outside, raw
 
 BATCH = 500  # traces of one transaction, and of one fact
 
-MARK = f"UPDATE outside_traces SET changed = {outside.FORGOTTEN} WHERE id = ?"  # noqa: S608
+MARK = f"UPDATE outside_traces SET changed = {outside.FORGOTTEN} WHERE id = ?"  # noqa: S608 - our own
 ONE = "SELECT sent_by, spans FROM outside_traces WHERE id = ? AND changed > 0"
 OF_SENDER = (
     "SELECT changed, id FROM outside_traces WHERE sent_by = ? AND changed < ? "
     "AND (changed, id) > (?, ?) ORDER BY changed, id LIMIT ?"
 )
 THESE = (
-    "SELECT id, spans, bytes FROM outside_traces "  # noqa: S608
+    "SELECT id, spans, bytes FROM outside_traces "  # noqa: S608 - our own
     f"WHERE id IN ({', '.join('?' * BATCH)}) AND sent_by = ? AND changed > 0 AND changed < ? "
     "ORDER BY id"
 )
 OURS = {"sqlite": "", "postgresql": " FOR UPDATE SKIP LOCKED"}
 WAIT = (
-    "SELECT id FROM outside_traces "  # noqa: S608
+    "SELECT id FROM outside_traces "  # noqa: S608 - our own
     f"WHERE id IN ({', '.join('?' * BATCH)}) ORDER BY id FOR UPDATE"
 )
 IN_ALL = (
